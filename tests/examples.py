@@ -6,12 +6,15 @@ changed is tried as a whole.
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 Item = TypeVar("Item")
+Test = TypeVar("Test", bound=Callable[..., Any])
 ALL = bool(os.environ.get("GPUFLEET_ALL_EXAMPLES"))
 PART = 4
 """One of this number is tried with every commit."""
@@ -33,6 +36,24 @@ def sweep(items: Sequence[Item], *tables: str, seed: int = 0) -> Sequence[Item]:
     `tables` are ends of paths, patterns too: the table, and code that reads little else.
     """
     return items if has_changed(*tables) else part(items, seed)
+
+
+def at_night(*rows: Any, changed: str = "") -> list[Any]:
+    """Parameters of a test that only `make nightly` tries, or a commit that changed a file.
+
+    Args:
+        rows: One value each, or a tuple with one for each name.
+        changed: End of the path of a file; a pattern too. Empty: at night alone.
+    """
+    if changed and has_changed(changed):
+        return list(rows)
+    marks = pytest.mark.nightly
+    return [pytest.param(*(r if isinstance(r, tuple) else (r,)), marks=marks) for r in rows]
+
+
+def nightly_unless(*files: str) -> Callable[[Test], Test]:
+    """Decorator of a test that runs at night, and with a commit that changed one of `files`."""
+    return (lambda test: test) if has_changed(*files) else pytest.mark.nightly
 
 
 def has_changed(*files: str) -> bool:

@@ -31,7 +31,7 @@ from gpufleet_sandbox.tools_folder import tools_folder
 from tests.clouds import Clouds, stand_in_clouds
 from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
-from tests.engine.order_of_files import NIGHTLY, OF_VCENTER, VCENTER, long_ones_first, tier_of
+from tests.engine.order_of_files import NIGHTLY, ON_CHANGE, long_ones_first, tier_of
 from tests.engine.sandbox_stack import Stack, stack_files
 from tests.examples import has_changed
 
@@ -45,10 +45,10 @@ SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if item.path.is_relative_to(HERE)]
-    is_vcenter_idle = not has_changed(*VCENTER)
+    idle = {file for file, sources in ON_CHANGE.items() if not has_changed(*sources)}
     for item in ours:
         item.add_marker(pytest.mark.engine)
-        if _tier(item) is NIGHTLY or (is_vcenter_idle and _name(item) in OF_VCENTER):
+        if _tier(item) is NIGHTLY or _name(item) in idle:
             item.add_marker(pytest.mark.nightly)
     others = [item for item in items if not item.path.is_relative_to(HERE)]
     items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
@@ -194,7 +194,7 @@ def project(
     tmp_path: Path, request: pytest.FixtureRequest, engine_environment: dict[str, str]
 ) -> Callable[..., Project]:
     """Makes a project without a cluster: `project({"__main__.py": ...}, runtime="python")`."""
-    return _maker(tmp_path, request, engine_environment)
+    return maker(tmp_path, request, engine_environment)
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def cloud_project(
     clouds: Clouds,
 ) -> Callable[..., Project]:
     """As `project`, with simulated clouds behind `pulumi_aws` and `pulumi_gcp`."""
-    return _maker(tmp_path, request, {**engine_environment, **clouds.environment()})
+    return maker(tmp_path, request, {**engine_environment, **clouds.environment()})
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def cloud_cluster_project(
 ) -> Iterator[Callable[..., Project]]:
     """As `cluster_project`, with the simulated clouds: a program that uses both."""
     made: list[Project] = []
-    yield _maker(tmp_path, request, {**sandbox.environment(), **clouds.environment()}, made)
+    yield maker(tmp_path, request, {**sandbox.environment(), **clouds.environment()}, made)
     clouds.calm()
     for one in made:
         one.clean_up()
@@ -233,7 +233,7 @@ def cluster_project(
 ) -> Iterator[Callable[..., Project]]:
     """As `project`, against the shared cluster; its deployment is destroyed after the test."""
     made: list[Project] = []
-    yield _maker(tmp_path, request, sandbox.environment(), made)
+    yield maker(tmp_path, request, sandbox.environment(), made)
     for one in made:
         one.clean_up()
 
@@ -245,7 +245,7 @@ def shared_project(
     """One stack on the shared cluster for the tests of a file: each test updates it, and it is
     destroyed after the last one. To remove a namespace takes six seconds."""
     folder = tmp_path_factory.mktemp("shared")
-    one = _maker(folder, request, sandbox.environment())({}, name="shared")
+    one = maker(folder, request, sandbox.environment())({}, name="shared")
     yield one
     one.clean_up()
 
@@ -264,12 +264,14 @@ def core(cluster: Any) -> Any:
     return client.CoreV1Api(cluster)
 
 
-def _maker(
+def maker(
     folder: Path,
     request: pytest.FixtureRequest,
     variables: Mapping[str, str],
     made: list[Project] | None = None,
 ) -> Callable[..., Project]:
+    """A function that makes projects below a folder, with these variables; `made` collects them."""
+
     def make(files: Mapping[str, str], *, name: str = "demo", runtime: str = "python") -> Project:
         where = folder / name
         where.mkdir(parents=True)

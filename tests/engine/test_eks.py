@@ -153,6 +153,7 @@ def test_a_size_that_somebody_set_survives_every_change_without_a_refresh(
     assert sizes(clouds) == (1, 3, 3)
 
 
+@pytest.mark.nightly
 def test_disk_and_hop_limit_change_in_place_and_types_replace(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:
@@ -166,6 +167,7 @@ def test_disk_and_hop_limit_change_in_place_and_types_replace(
     assert clouds.one(GROUP).id != first.id
 
 
+@pytest.mark.nightly
 def test_failure_in_the_middle_is_finished_by_the_next_update(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:

@@ -11,7 +11,8 @@ from kubernetes import client
 
 from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise
+from tests.engine.conftest import maker
+from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise, stack_files
 from tests.engine.waiting import until
 
 EXAMPLES = ROOT / "examples"
@@ -43,6 +44,18 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[..., PulumiEn
         engine.destroy("example")
 
 
+@pytest.fixture(scope="module")
+def stack(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, sandbox: Sandbox
+) -> Iterator[Stack]:
+    """The stack sandbox-dev, deployed once for the examples that need its nodes."""
+    made = maker(tmp_path_factory.mktemp("stack"), request, sandbox.environment())
+    deployed = Stack(made(stack_files(), name="gpufleet"))
+    deployed.up()
+    yield deployed
+    deployed.project.clean_up()
+
+
 def test_the_smallest_fleet(example: Callable[..., PulumiEngine], core: client.CoreV1Api) -> None:
     engine = example("languages/python")
     for node in ("minimal-chat-0", "minimal-chat-1"):
@@ -54,10 +67,10 @@ def test_the_smallest_fleet(example: Callable[..., PulumiEngine], core: client.C
     engine.up("example", "--expect-no-changes")
 
 
+@pytest.mark.usefixtures("stack")
 def test_the_workloads_land_where_they_should(
-    stack: Stack, example: Callable[..., PulumiEngine], core: client.CoreV1Api
+    example: Callable[..., PulumiEngine], core: client.CoreV1Api
 ) -> None:
-    stack.up()
     nodes_advertise(core)
     engine = example("workloads")
 
@@ -96,10 +109,10 @@ def test_the_workloads_land_where_they_should(
     until(lambda: trained() == [["--resume"]], trained)
 
 
+@pytest.mark.usefixtures("stack")
 def test_models_are_served_on_a_share_and_on_a_slice(
-    stack: Stack, example: Callable[..., PulumiEngine], core: client.CoreV1Api
+    example: Callable[..., PulumiEngine], core: client.CoreV1Api
 ) -> None:
-    stack.up()
     nodes_advertise(core)
     engine = example("serving")
 

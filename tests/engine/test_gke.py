@@ -74,6 +74,7 @@ def test_every_way_of_buying_is_made_kept_and_removed(
     assert clouds.resources() == []
 
 
+@pytest.mark.nightly
 def test_limits_change_in_place_and_sharing_makes_a_new_pool(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:

@@ -14,6 +14,7 @@ from gpufleet_planner.commands.plan import command
 from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
 from tests.engine.sandbox_stack import ROOT, Stack, gpus
 from tests.engine.waiting import until
+from tests.examples import at_night
 
 EXAMPLES = ROOT / "examples" / "plan"
 POOL = "gpufleet.dev/pool"
@@ -65,9 +66,10 @@ NIGHTLY = [
     pytest.param(name, marks=pytest.mark.nightly)
     for name in ("shared", "training", "serving", "lora", "notebooks")
 ]
+OF_THE_PLANNER = at_night("pretraining", changed="gpufleet_planner/*.py")
 
 
-@pytest.fixture(params=["slices", "pretraining", *NIGHTLY])
+@pytest.fixture(params=["slices", *OF_THE_PLANNER, *NIGHTLY])
 def planned(
     request: pytest.FixtureRequest, stack: Stack, cluster: Any, namespace: str, tmp_path: Path
 ) -> Planned:

@@ -16,8 +16,7 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.team_quotas import TeamQuota, team_quotas
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.kueue_configuration import kueue_configuration
-from gpufleet.render.kueue_flavors import resource_flavor
-from gpufleet.render.kueue_queues import cluster_queues, cohorts, local_queues
+from gpufleet.render.kueue_queues import cluster_queues, cohorts, local_queues, resource_flavor
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.kueue_controller import kueue
 from tests.engine.queued_fleet import GROUP

@@ -13,6 +13,7 @@ from tests.engine.recorded_state import RECORDING, Planned, check, recordings_of
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_from_nothing import SHARED, empty
 from tests.engine.test_gke_examples import CHARTS
+from tests.examples import at_night
 
 __all__ = ["empty", "which"]
 
@@ -93,10 +94,10 @@ EVERYWHERE = (
 """Updates that are meant in every recording."""
 EKS = ("add-pools", "inference", "notebooks", "training")
 """Declarations of the example eks-pools; a recording is named eks- and the declaration."""
-EKS_STACKS = ("eks-dev", "eks-prod")
 GKE = ("mig-notebooks", "queued-training")
 """Declarations of the example gke-pools."""
-GKE_STACKS = ("gke-dev", "gke-prod")
+RECORDINGS = "tests/recorded/*/states/*"
+"""After a change of one, all are previewed with the commit."""
 TEAMS = ("product", "research")
 MACHINES = "openshift-machine-api"
 
@@ -206,7 +207,7 @@ def test_sandbox_dev(stack: Stack) -> None:
     compare("stacks-sandbox-dev", stack.project)
 
 
-@pytest.mark.parametrize("name", EKS)
+@pytest.mark.parametrize("name", ["training", *at_night(*EKS[:-1], changed=RECORDINGS)])
 def test_examples_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
     cluster = clouds.eks_cluster("ml")
     recording = f"eks-{name}"
@@ -217,7 +218,7 @@ def test_examples_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any,
     compare(recording, project, more=places_of(cluster))
 
 
-@pytest.mark.parametrize("name", EKS_STACKS)
+@pytest.mark.parametrize("name", ["eks-prod", *at_night("eks-dev", changed=RECORDINGS)])
 def test_stacks_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
     project = cloud_cluster_project(stack_files(), name="gpufleet")
     stack = Stack(project, f"Pulumi.{name}.yaml")
@@ -242,6 +243,7 @@ for key, value in yaml.safe_load(open("given.yaml")).items():
 """
 
 
+@pytest.mark.nightly
 def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Any) -> None:
     cluster = clouds.eks_cluster("ml")
     known = {
@@ -259,13 +261,14 @@ def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Any)
     compare(name, team, more={**places_of(cluster), "platform": platform.stack})
 
 
+@pytest.mark.nightly
 def test_time_sharing_on_gke(cloud_project: Callable[..., Any]) -> None:
     project = cloud_project(files_of("gke-pools/time-sharing"), name="gke-time-sharing")
     compare("gke-time-sharing", project, config={"project": "lab"})
 
 
 @pytest.mark.usefixtures("teams_left")
-@pytest.mark.parametrize("name", GKE)
+@pytest.mark.parametrize("name", ["queued-training", *at_night(GKE[0], changed=RECORDINGS)])
 def test_examples_on_gke(
     cloud_cluster_project: Callable[..., Any], core: client.CoreV1Api, name: str
 ) -> None:
@@ -277,7 +280,7 @@ def test_examples_on_gke(
     compare(recording, project, config={"fleet": name, "project": "lab", "charts": CHARTS})
 
 
-@pytest.mark.parametrize("name", GKE_STACKS)
+@pytest.mark.parametrize("name", ["gke-prod", *at_night("gke-dev", changed=RECORDINGS)])
 def test_stacks_on_gke(cloud_cluster_project: Callable[..., Any], name: str) -> None:
     project = cloud_cluster_project(stack_files(), name="gpufleet")
     stack = Stack(project, f"Pulumi.{name}.yaml")
@@ -310,6 +313,7 @@ def test_openshift_lab(cluster_project: Callable[..., Any], sandbox: Any) -> Non
     compare("stacks-openshift-lab", stack.project)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("machines")
 def test_the_example_on_openshift(cluster_project: Callable[..., Any]) -> None:
     name = "openshift-gpu-pools"

@@ -16,6 +16,7 @@ from tests.clouds import Clouds
 from tests.engine.conftest import Project
 from tests.engine.sandbox_stack import ROOT, config_as_shipped, stack_files, write_config
 from tests.engine.test_gke_examples import CHARTS
+from tests.examples import at_night
 
 PAGE = (ROOT / "docs" / "what-must-exist.md").read_text("utf-8")
 FILES = sorted(file.name for file in (ROOT / "stacks").glob("Pulumi.*.yaml"))
@@ -54,7 +55,16 @@ def test_each_stack_and_example_is_previewed_by_a_test() -> None:
         assert re.search(rf"[\"/ ]{re.escape(said)}\b", kept), (name, test)
 
 
-@pytest.mark.parametrize("file", [name for name in FILES if name not in ELSEWHERE])
+PREVIEWED = [name for name in FILES if name not in ELSEWHERE]
+ALWAYS = ("Pulumi.eks-dev.yaml", "Pulumi.openshift-lab.yaml")
+"""One with the stack of its cluster, one with a kubeconfig. `test_recorded_state.py` previews the
+others, with settings of its own, `test_eks.py` and `test_gke.py` deploy two."""
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*ALWAYS, *at_night(*sorted({*PREVIEWED} - {*ALWAYS}), changed="stacks/*")],
+)
 def test_a_stack_previews_as_it_is(
     cloud_cluster_project: Callable[..., Any],
     clouds: Clouds,

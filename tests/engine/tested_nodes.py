@@ -15,20 +15,20 @@ from gpufleet.fleet.acceptance import ACCEPTED_LABEL
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.render.acceptance import (
-    NVSENTINEL_STATE,
+    NAMESPACE,
     common_objects,
     key_of,
     pool_objects,
     tested,
     verdicts,
 )
-from gpufleet.render.acceptance_pods import NAMESPACE
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet_sandbox.operands.api import Api, ApiError
 from gpufleet_sandbox.operands.informer import Informer, Key
 from gpufleet_sandbox.operands.sick_gpus import FAULTS_ANNOTATION
 from tests.engine.waiting import until
 
+NVSENTINEL_STATE = "dgxc.nvidia.com/nvsentinel-state"
 NODES, TAINT = "/api/v1/nodes", "gpufleet.dev/not-accepted"
 COUNT, FLOOR = 4, 2
 FAULTS: tuple[Mapping[str, object], ...] = (

@@ -20,9 +20,12 @@ Edit = tuple[str, str, str]
 
 
 def copy_tree(made: Path, *more: str) -> Path:
-    """Copy the packages of the product, and `more` folders of the checkout, to an empty folder."""
+    """Copy the packages of the product, and `more` folders of the checkout, to an empty folder.
+
+    Compiled files are copied as well, and files keep their times: only edited ones are compiled.
+    """
     for folder in (*PACKAGES, *more):
-        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, made / folder)
     return made
 
 

@@ -32,8 +32,10 @@ def calls(folder: Path) -> Iterator[Call]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
-            written = ast.unparse(node.func)
-            if written != "_finding" and not written.endswith(".say"):
+            by_name = isinstance(node.func, ast.Name) and node.func.id == "_finding"
+            if not by_name and not (
+                isinstance(node.func, ast.Attribute) and node.func.attr == "say"
+            ):
                 continue
             if isinstance(row := node.args[0], ast.Constant):
                 names = {one.arg or "**" for one in node.keywords}

@@ -66,10 +66,14 @@ def names_of_platforms(source: str) -> Iterator[tuple[int, str]]:
                 pass
 
 
+FOLDERS = (
+    *(f"{folder.package}." for folder in PLATFORMS.values()),
+    *(f"gpufleet.spec.platforms.{name}." for name in OPTIONS),
+)
+
+
 def _in_folder(module: str) -> bool:
-    packages = [folder.package for folder in PLATFORMS.values()]
-    packages += [f"gpufleet.spec.platforms.{name}" for name in OPTIONS]
-    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+    return f"{module}.".startswith(FOLDERS)
 
 
 def product() -> list[str]:

@@ -72,11 +72,6 @@ def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return install(tmp_path_factory.mktemp("light"), [wheel])
 
 
-@pytest.fixture(scope="module")
-def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return install(tmp_path_factory.mktemp("base"), [wheel], extras=["pulumi"])
-
-
 def commands(folder: Path) -> dict[str, list[str]]:
     """One call of each command that needs files only."""
     texts = {
@@ -117,11 +112,23 @@ def commands(folder: Path) -> dict[str, list[str]]:
     }
 
 
+IN_ONE_PROCESS = """
+import importlib, json, sys
+from click.testing import CliRunner
+from gpufleet.cli import commands
+
+for name, arguments in json.loads(sys.argv[1]).items():
+    command = importlib.import_module(commands()[name].module).command
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0 and done.stdout.strip(), (name, done.output, done.exception)
+"""
+
+
 def test_every_command_works_or_names_what_it_needs(light: Installed) -> None:
     given = commands(light.folder)
     assert given.keys() | NEED_MORE.keys() == program_commands().keys()
-    for name, arguments in given.items():
-        assert light.run("gpufleet", name, *arguments).strip(), name
+    light.run("python", "-c", IN_ONE_PROCESS, json.dumps(given))
+    assert light.run("gpufleet", "explain", "fleet.yaml").strip()
     for name, (arguments, text) in NEED_MORE.items():
         assert text in light.refused("gpufleet", name, *arguments), name
 
@@ -154,29 +161,29 @@ print(json.dumps(texts))
     [("eks", "EksGpuNodeGroup"), ("gke", "GkeGpuNodePool"), ("vsphere", "VsphereGpuNodeGroup")],
 )
 def test_each_platform_names_its_extra_and_has_enough_with_it(
-    wheel: Path, base: Installed, tmp_path: Path, extra: str, component: str
+    light: Installed, extra: str, component: str
 ) -> None:
     code = f"from gpufleet import GpuFleet, {component}"
-    assert f"`pip install 'CHECKOUT[{extra}]'`" in base.failed("python", "-c", code)
-    install(tmp_path, [wheel], extras=[extra]).run("python", "-c", code)
+    with light.with_extras("pulumi"):
+        assert f"`pip install 'CHECKOUT[{extra}]'`" in light.failed("python", "-c", code)
+    with light.with_extras(extra):
+        light.run("python", "-c", code)
 
 
-def test_preflight_has_enough_with_its_extra(wheel: Path, tmp_path: Path) -> None:
+def test_preflight_has_enough_with_its_extra(light: Installed) -> None:
     arguments, missing = NEED_MORE["preflight"]
-    installed = install(tmp_path, [wheel], extras=["preflight"])
-    (installed.folder / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
-    # It sends a query, and has no credentials.
-    assert missing not in installed.refused("gpufleet", "preflight", *arguments)
+    (light.folder / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
+    with light.with_extras("preflight"):
+        # It sends a query, and has no credentials.
+        assert missing not in light.refused("gpufleet", "preflight", *arguments)
 
 
-def test_the_component_package_starts_with_its_own_requirements(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_the_component_package_starts_with_its_own_requirements(light: Installed) -> None:
     """`pulumi package add` installs components/requirements.txt and starts components/."""
     (text,) = (ROOT / "components" / "requirements.txt").read_text().split()
-    installed = install(tmp_path, [wheel], extras=Requirement(f"x{text.removeprefix('..')}").extras)
     code = f"import runpy; print(len(runpy.run_path({str(ROOT / 'components')!r})['COMPONENTS']))"
-    assert int(installed.run("python", "-c", code)) > 25
+    with light.with_extras(*Requirement(f"x{text.removeprefix('..')}").extras):
+        assert int(light.run("python", "-c", code)) > 25
 
 
 @pytest.mark.nightly

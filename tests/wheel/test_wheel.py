@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from email.message import Message
@@ -12,9 +11,11 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gpufleet.cli.catalogue import command as catalogue
 from gpufleet_sandbox.program_cache import go_platform, key
 from gpufleet_sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS
 from gpufleet_sandbox.tools_folder import tools_folder
@@ -93,15 +94,16 @@ def test_every_file_of_the_packages_is_inside_and_nothing_else(
     if tracked.returncode != 0:
         pytest.skip("not a git checkout: which files are sources is not known")
     expected = {
-        f"{target}/{path.relative_to(source)}"
+        f"{target}/{path.relative_to(source)}": path.read_bytes()
         for path in (ROOT / name for name in tracked.stdout.split("\0") if name)
         for target, source in sources.items()
         if path.is_file() and path.is_relative_to(source)
     }
     with zipfile.ZipFile(request.getfixturevalue(name)) as archive:
-        inside = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert inside == expected
-    assert data in inside
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        assert names == expected.keys()
+        assert [one for one in names if archive.read(one) != expected[one]] == []
+    assert data in names
 
 
 def test_the_metadata(product: Path) -> None:
@@ -155,10 +157,6 @@ def test_alone_it_judges_a_simulated_fleet(alone: Installed) -> None:
         "notebooks",
         "training",
     ]
-    assert "3g.40gb" in alone.run("gpufleet", "explain", spec, "notebooks")
-    asked = alone.run("gpufleet", "partition", "--gpu", "H100-80GB", "--want", '{"1g.10gb": 7}')
-    assert "can be placed" in asked
-    assert json.loads(alone.run("gpufleet", "schema", "--format", "json"))["$defs"]
     rendered = json.loads(
         alone.run("gpufleet", "render", spec, "--out", "files", "--format", "json")
     )
@@ -187,17 +185,10 @@ def test_python_finds_the_wheel_and_every_component(both: Installed) -> None:
         assert Path(file).is_relative_to(both.python.parents[1])
 
 
-@pytest.mark.parametrize(
-    "table", ["gpus", "mig", "instances", "prices", "models", "charts", "images", "sources"]
-)
-def test_the_catalogue_is_inside(alone: Installed, table: str) -> None:
-    here = subprocess.run(
-        [sys.executable, "-m", "gpufleet.cli", "catalogue", table, "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert alone.run("gpufleet", "catalogue", table, "--format", "json") == here.stdout
+def test_the_catalogue_is_inside(alone: Installed) -> None:
+    """Its other tables are files of the same folder, which the wheel holds as they are."""
+    here = CliRunner().invoke(catalogue, ["instances", "--format", "json"])
+    assert alone.run("gpufleet", "catalogue", "instances", "--format", "json") == here.stdout
 
 
 def test_a_policy_pack_for_a_project_of_ones_own(alone: Installed) -> None:
@@ -211,6 +202,7 @@ def test_a_policy_pack_for_a_project_of_ones_own(alone: Installed) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_a_sandbox_of_another_version_is_refused(product: Path, tmp_path: Path) -> None:
     """Its version is written once, in the pyproject.toml of the repository."""
     ignored = shutil.ignore_patterns("build", "__pycache__")

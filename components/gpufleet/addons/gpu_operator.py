@@ -19,8 +19,7 @@ from gpufleet.fleet.gpu_operator_chart import (
     OperatorSettings,
     operator_values,
 )
-from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
-from gpufleet.fleet.raw_values import validate_contradictions
+from gpufleet.fleet.gpu_operator_rules import ADDON, validate_contradictions, validate_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import validate_secrets
 

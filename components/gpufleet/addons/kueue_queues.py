@@ -14,9 +14,8 @@ from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.declarations import declared_fleet
-from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import CHART, kueue_release_values
-from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
+from gpufleet.render.kueue_queues import kueue_objects, local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
 

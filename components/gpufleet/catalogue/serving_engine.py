@@ -54,10 +54,7 @@ class ServingEngine:
     sampler_divided: bool
     """Whether tensor ranks divide these logits."""
     alone_bytes: int
-    """Context, libraries and CUDA graphs on one GPU: the highest measured value."""
-    large_bytes: int
-    """The same for models with more than `large_parameters` parameters."""
-    large_parameters: int = 0
+    """Context, libraries and CUDA graphs on one GPU."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -94,15 +91,13 @@ def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str
 
 
 def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
-    alone = _bytes(raw["alone_gib"])
     return sourced(
         ServingEngine,
         raw,
         sources,
         cache_rule=CacheRule(raw["cache_rule"]),
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
-        alone_bytes=alone,
-        large_bytes=_bytes(raw["large_gib"]) if "large_gib" in raw else alone,
+        alone_bytes=_bytes(raw["alone_gib"]),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
         reserved_output=_reserved(raw),

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpufleet.change import leaf_classes
 from gpufleet.change.differences import files_differ, written
 from gpufleet.change.files import ABSENT, file_differences
-from gpufleet.change.installed import installed
+from gpufleet.change.installed import ADDONS, CLUSTER, POOL, installed
 from gpufleet.change.plan import FieldDifference, NodeChangeKind
 from gpufleet.fleet.leaf_class import LeafClass, class_of
 from gpufleet.fleet.model import Fleet, Pool
@@ -54,10 +53,10 @@ def cluster_differences(old: Fleet, new: Fleet) -> tuple[FieldDifference, ...]:
 def _of_cluster(field: str, old: Fleet, new: Fleet) -> LeafClass:
     section, _, name = field.partition(".")
     addon = name.split(".")[0].split("[")[0]
-    idle = section == "addons" and addon in leaf_classes.ADDONS
+    idle = section == "addons" and addon in ADDONS
     if idle and not any(installed(fleet, addon) for fleet in (old, new)):
         return LeafClass.NONE
-    found = class_of(field, leaf_classes.CLUSTER)
+    found = class_of(field, CLUSTER)
     drivers = any(fleet.addons.gpu_operator.driver for fleet in (old, new))
     if field in _RELOADS and drivers:
         return LeafClass.DRIVER
@@ -84,7 +83,7 @@ def pool_differences(
     shared = any("/" in leaf.field for leaf in cluster)
     found: list[FieldDifference] = []
     for leaf in written(one.spec, two.spec, without=frozenset({"name"})):
-        leaf_class = class_of(leaf.field, leaf_classes.POOL)
+        leaf_class = class_of(leaf.field, POOL)
         if foreign:
             leaf_class = LeafClass.LIVE
         elif idle and leaf_class is LeafClass.COMPILED:

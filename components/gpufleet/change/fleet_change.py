@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpufleet.change.capacity import walk, waves_of
 from gpufleet.change.class_rules import (
     unknown,
     validate_addons,
@@ -25,7 +24,15 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.radius import BACK, NO_WAY_BACK, OUTSIDE, usd, with_blast_radius
+from gpufleet.change.radius import (
+    BACK,
+    NO_WAY_BACK,
+    OUTSIDE,
+    usd,
+    walk,
+    waves_of,
+    with_blast_radius,
+)
 from gpufleet.change.rules import NEW_STOPS, STOPS, validate_cluster, validate_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import click
 
-from gpufleet.cli.fleet_pictures import calendar_pictures
-from gpufleet.cli.html_page import fleet_page
+from gpufleet.cli.html_page import calendar_pictures, fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,

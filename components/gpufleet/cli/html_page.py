@@ -4,10 +4,14 @@ import base64
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import escape
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
+from gpufleet.calendar.cells import calendar_grid, grid_svg
+from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.catalogue import MICRO_USD
 from gpufleet.cli.pool_lines import pool_lines, pool_title
 from gpufleet.cli.tables import sharing_line, usd
@@ -16,6 +20,7 @@ from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
 from gpufleet.messages import marked
 from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
+from gpufleet.spec.pool import GpuPool
 
 _HOURS_PER_MONTH = 730
 _NUMBER = ' class="number"'
@@ -212,3 +217,30 @@ def _bars(pools: Sequence[Pool], length: int) -> str:
 def _data(svg: str) -> str:
     """The picture as a data URL, so that styles and ids of two pictures do not conflict."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+# Pictures of a whole fleet for `--html`.
+
+DAYS = 30
+"""Length of the calendar."""
+
+
+def calendar_pictures(fleet: Fleet, start: datetime | None) -> tuple[Picture, ...]:
+    """The calendar of the days after a time; none if the declaration has no dates."""
+    if not any(_is_dated(pool.spec) for pool in fleet.pools):
+        return ()
+    begin = (start or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
+    if begin.tzinfo is None:
+        begin = begin.replace(tzinfo=UTC)
+    grid = calendar_grid(
+        fleet_calendar(fleet, begin, begin + timedelta(days=DAYS)), ZoneInfo("UTC")
+    )
+    title = f"Calendar, {DAYS} days from {begin:%Y-%m-%d} (UTC)"
+    return (Picture(title, grid_svg(grid, title)),)
+
+
+def _is_dated(pool: GpuPool) -> bool:
+    """Whether a pool has windows, maintenance or commitments."""
+    bought = (way.capacity_block or way.reserved for way in pool.capacity)
+    dated = any(one is not None and one.until is not None for one in bought)
+    return dated or bool(pool.maintenance) or bool(pool.commitments)

@@ -20,9 +20,7 @@ from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, has_errors, warning
 from gpufleet.fleet import Fleet
 from gpufleet.render.artefacts import artefacts
-from gpufleet.render.gitops import GitPlace, in_waves
-from gpufleet.render.gitops_argocd import argocd_files
-from gpufleet.render.gitops_flux import flux_files
+from gpufleet.render.gitops import GitPlace, argocd_files, flux_files, in_waves
 from gpufleet.render.releases import releases
 
 

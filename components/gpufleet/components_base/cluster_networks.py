@@ -3,12 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, ip_network
-from pathlib import Path
-from string import Template
-from typing import Any
 
-from gpufleet.documents.reading import read_go
-from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet.findings import Finding, findings_in
 
 _finding = findings_in(__file__)
@@ -48,19 +43,3 @@ def kubeconfig_text(
             "current-context": cluster,
         }
     )
-
-
-def file_arguments(file: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of the resources of a cluster by kind, from a YAML file in which `$name` is a known
-    value."""
-    return mapping(_filled(read_go(file.read_text(encoding="utf-8")).data, known))
-
-
-def _filled(value: Any, known: Mapping[str, Any]) -> Any:
-    if is_mapping(value):
-        return {key: _filled(item, known) for key, item in value.items()}
-    if is_list(value):
-        return [_filled(item, known) for item in value]
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    return known[value[1:]] if value[1:] in known else Template(value).substitute(known)

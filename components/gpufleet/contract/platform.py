@@ -31,6 +31,7 @@ class PlatformValue:
         """Facts of the platform, as plain data."""
         return self.module("facts").FACTS
 
+    @cache  # noqa: B019  there are a few values, for the whole run
     def module(self, half: str) -> ModuleType:
         """A module of the package, imported on first use: a program loads only the provider SDKs
         that it uses, and pure code never loads a component.

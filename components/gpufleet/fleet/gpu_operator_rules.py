@@ -13,7 +13,6 @@ from gpufleet.findings import Finding, Severity, findings_in
 from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import OperatorPlan
-from gpufleet.fleet.raw_values import validate_contradictions
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator_keys import CHART_KEYS, declared_path, typed_settings
@@ -132,3 +131,31 @@ def _names_of_ours(raw: Mapping[str, Any]) -> Iterator[Finding]:
                     f"{ADDON}.values.{key}",
                     section=section,
                 )
+
+
+# Findings about raw Helm values that contradict typed settings.
+
+
+def validate_contradictions(
+    typed: Iterable[tuple[str, str, Any]], raw: Mapping[str, Any], addon: str
+) -> Iterator[Finding]:
+    """Raw values that differ from a typed setting (field path, key, value)."""
+    for field, key, value in typed:
+        found = value_at(raw, key)
+        if found is None or found == value:
+            continue
+        yield _finding(
+            "raw-value-beats-typed",
+            f"{addon}.values.{key}",
+            addon=addon,
+            key=key,
+            raw=_shown(found),
+            field=field,
+            typed=_shown(value),
+        )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (str, int, float)) else type(value).__name__

@@ -15,8 +15,7 @@ from typing import Protocol
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.quota import split
-from gpufleet.partition.dra import DraCut
-from gpufleet.partition.dra_counters import counters
+from gpufleet.partition.dra import DraCut, counters
 from gpufleet.partition.dra_offers import DRIVER, GPU_CLASS, DraOffer
 from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Team

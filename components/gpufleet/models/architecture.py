@@ -201,6 +201,8 @@ class Architecture:
     """False: an embedding model without output vocabulary projection."""
     other_parameters: int = 0
     """Vision tower, projector, position embeddings, biases: stored in 16 bit, not per layer."""
+    image_bytes: int = 0
+    """Activations of the vision tower for an image of the largest size; 0: none, or not known."""
     stated_parameters: int | None = None
     """Total that is known better than the shape: the difference is put into the feed-forward."""
     stated_active: int | None = None

@@ -16,8 +16,6 @@ from gpufleet.models.model_families import (
 
 _finding = findings_in(__file__)
 
-_OWN_WORDS = ("block_types",)
-"""Keys that name layers without a full cache, in a format that is not supported."""
 _FULL = ("full_attention", "attention", "global")
 _INDEXED = ("deepseek_sparse_attention", "indexed_attention")
 _WINDOWED = ("sliding_attention", "chunked_attention")
@@ -104,27 +102,21 @@ def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> lis
     """Layers of Gemma 4 that are not like the windowed ones, and of Gemma 3n and 4 that read the
     cache of an earlier layer."""
     if not config.text("model_type").startswith("gemma4"):
-        first = len(mixers)
-    else:
-        shared = config.number("num_kv_shared_layers", least=0) or 0
-        first = len(mixers) - shared
-        layers = config.part("per_layer_config")
-        first_one = next(iter(layers.data), None) if layers else None
-        one = layers.part(first_one) if layers and first_one else None
-        stated = one.number("head_dim") if one else None
-        wide = stated or config.number("global_head_dim") or 512
-        same = config.flag("attention_k_eq_v") is True
-        heads = config.number("num_global_key_value_heads") if same else None
-        for index, kind in enumerate(kinds[: len(mixers)]):
-            mixer = mixers[index]
-            if kind == "full_attention" and isinstance(mixer, Attention):
-                mixers[index] = replace(
-                    mixer,
-                    head_dim=wide,
-                    kv_heads=heads or mixer.kv_heads,
-                    keys_are_values=same,
-                )
-    for index in range(first, len(mixers)):
+        return mixers
+    shared = config.number("num_kv_shared_layers", least=0) or 0
+    layers = config.part("per_layer_config")
+    first = next(iter(layers.data), None) if layers else None
+    one = layers.part(first) if layers and first else None
+    stated = one.number("head_dim") if one else None
+    wide = stated or config.number("global_head_dim") or 512
+    same = config.flag("attention_k_eq_v") is True
+    heads = config.number("num_global_key_value_heads") if same else None
+    for index, kind in enumerate(kinds[: len(mixers)]):
+        mixer = mixers[index]
+        if kind == "full_attention" and isinstance(mixer, Attention):
+            own = heads or mixer.kv_heads
+            mixers[index] = replace(mixer, head_dim=wide, kv_heads=own, keys_are_values=same)
+    for index in range(len(mixers) - shared, len(mixers)):
         mixer = mixers[index]
         if isinstance(mixer, Attention):
             mixers[index] = replace(mixer, reads_other_cache=True)
@@ -134,13 +126,11 @@ def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> lis
 def _refuse_unknown_hybrids(config: ConfigFields) -> None:
     """Refuse configurations that name layers without a full cache in their own format: read as
     plain attention they would give a wrong result."""
-    family = config.text("model_type")
-    named = next((name for name in _OWN_WORDS if config.has(name)), None)
-    if named is not None:
+    name, family = "block_types", config.text("model_type")
+    if config.has(name):
+        path = f"{config.path}{name}"
         config.findings.append(
-            _finding(
-                "config-layer-unknown/mixed", f"{config.path}{named}", family=family, value=named
-            )
+            _finding("config-layer-unknown/mixed", path, family=family, value=name)
         )
 
 

@@ -128,7 +128,11 @@ def architecture_from_config(
     if quantisation is not None:
         stored = stored_matrices(text, quantisation, singles, hidden)
     complete = replace(
-        model, other_parameters=other + towers, assumptions=tuple(notes), stored=stored
+        model,
+        other_parameters=other + towers,
+        image_bytes=_image_bytes(whole.part("vision_config")),
+        assumptions=tuple(notes),
+        stored=stored,
     )
     return complete, whole
 
@@ -260,6 +264,20 @@ def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes:
         "count as context"
     )
     return blocks + positions + 3 * patch * patch * width + _projector(vision, width, hidden)
+
+
+_IMAGE_PATCHES = 65_536
+"""Patches of the largest image of Qwen3-VL and Qwen3.5: 16,777,216 pixels (`longest_edge` of their
+preprocessor_config.json), four patches for a token."""
+
+
+def _image_bytes(vision: ConfigFields | None) -> int:
+    """16-bit activations at the feed-forward of a block, and the pixels of two frames
+    (vllm-project/vllm @ 4f5768c, `Qwen3_VisionBlock`)."""
+    if vision is None or not vision.text("model_type").startswith(("qwen3_vl", "qwen3_5")):
+        return 0
+    width, size = vision.required("hidden_size"), vision.required("intermediate_size")
+    return 2 * _IMAGE_PATCHES * (2 * width + 2 * size + 6 * vision.required("patch_size") ** 2)
 
 
 def _projector(vision: ConfigFields, width: int, hidden: int) -> int:

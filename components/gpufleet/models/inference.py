@@ -5,7 +5,14 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from gpufleet.models.architecture import Architecture, Attention, LatentAttention, LinearMixer
+from gpufleet.catalogue.serving_engine import CacheRule
+from gpufleet.models.architecture import (
+    Architecture,
+    Attention,
+    ExpertFeedForward,
+    LatentAttention,
+    LinearMixer,
+)
 from gpufleet.models.engine_profile import InferenceEngine, profile_of
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS, KvFormat, WeightFormat
 from gpufleet.models.kv_cache import round_to_blocks, sequence_bytes
@@ -18,13 +25,6 @@ TRANSFORMERS_WORKSPACE = GIB * 4 // 100
 """0.04 GiB, fitted to published Transformers measurements (0.3 % on BF16)."""
 CUDA_CONTEXT = GIB // 2
 """Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
-_MIXTURE_FLOOR = 5 * GIB
-_FLOOR_TOKENS, _MOST_TOKENS = 8192, 16_384
-"""Tokens of the steps that need so much; Qwen3-235B-A22B in steps of 2,048 had a peak of 1.4 GiB,
-sampler and all (see tests/planner/sizing/test_engine_logs.py). Larger steps need more, up to the
-tokens that vLLM gives experts at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE)."""
-_LARGE_MIXTURE = 50 * 10**9
-"""Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +92,34 @@ def forward_workspace(
     model: Architecture, tokens: int, tensor: int = 1, *, fp32: bool = False
 ) -> int:
     """Activations of one forward pass in 16 bit: T*(8h + 2*(2I + d_q + 2*d_kv)/t), the widest
-    layer's; twice that in FP32."""
+    layer's, routed experts apart (`experts_workspace`); twice that in FP32."""
     widest = 0
     for group in model.groups:
         block, mixer = group.feed_forward, group.mixer
-        size = 0 if block is None else block.size
-        per_token = getattr(block, "per_token", 1)
-        shared = getattr(block, "shared_size", 0)
+        size = 0 if block is None else getattr(block, "shared_size", block.size)
         if isinstance(mixer, LinearMixer):
             width = mixer.width
         else:
             width = mixer.query_width + 2 * mixer.kv_width
-        widest = max(widest, 2 * (size * per_token + shared) + width)
+        widest = max(widest, 2 * size + width)
     each = 8 * model.hidden + Fraction(2 * widest, tensor)
     return ceil(tokens * (2 * each if fp32 else each))
+
+
+def experts_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
+    """Buffers of the routed experts of a layer in 16 bit, which an engine keeps and all layers
+    share: T*2k*(max(I/t, h) + max(2I/t, h)). 0: a dense model.
+
+    vllm-project/vllm @ 001cabc, `TritonExperts.workspace_shapes` and `v1/worker/workspace.py`.
+    """
+    widest = Fraction(0)
+    for group in model.groups:
+        block = group.feed_forward
+        if isinstance(block, ExpertFeedForward):
+            hidden, inner = block.latent or model.hidden, Fraction(block.size, tensor)
+            both = max(inner, hidden) + max(inner * (2 if block.gated else 1), hidden)
+            widest = max(widest, block.per_token * both)
+    return ceil(2 * tokens * widest)
 
 
 def workspace_formula(tokens: int, size: int, tensor: int) -> str:
@@ -179,43 +193,43 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     tokens = serving.step_tokens
     part = -(-tokens // parallel.context)
     forward = forward_workspace(model, part, tensor, fp32=serving.computes_in_fp32)
-    floor = 0
-    experts = count_parameters(model).experts
-    if experts:
-        part_of = min(Fraction(experts, _LARGE_MIXTURE), Fraction(1))
-        floor = ceil(part_of * Fraction(min(part, _MOST_TOKENS), _FLOOR_TOKENS) * _MIXTURE_FLOOR)
+    experts = experts_workspace(model, part, tensor)
     profile = profile_of(serving.engine)
     rows = serving.max_sequences if model.has_head else 0
     if profile.sampler_divided:
         logits = ceil(Fraction(rows * model.vocabulary * profile.sampler_bytes, tensor))
         warmed = f"{rows} rows x {model.vocabulary} x {profile.sampler_bytes} B / {tensor}"
     else:
-        logits, warmed = _sampler(model, serving, part, max(forward, floor))
+        logits, warmed = _sampler(model, serving, part, forward)
     alone = parallel.serving_gpus == 1
-    engine = profile.parallel_bytes
-    if alone:
-        large = count_parameters(model).total > profile.large_parameters
-        engine = profile.large_bytes if large else profile.alone_bytes
+    engine = profile.alone_bytes if alone else profile.parallel_bytes
     kind = "CUDA context" if alone else "NCCL"
     measured = f"; measured: {profile.spread}" if profile.spread else ""
+    graphs = f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}"
+    formula = workspace_formula(tokens, forward, tensor)
+    if experts:
+        formula += f", and {experts / GIB:.2f} GiB of buffers for experts"
     return [
-        Item(
-            "activations",
-            max(forward, floor),
-            Basis.ASSUMED if floor > forward else modelled(model.basis),
-            workspace_formula(tokens, forward, tensor)
-            + (
-                f", at least {floor / GIB:.2f} GiB by experts and tokens" if floor > forward else ""
-            ),
-        ),
+        Item("activations", forward + experts, modelled(model.basis), formula),
         Item("logits", logits, modelled(model.basis), warmed),
-        Item(
-            "engine",
-            engine,
-            Basis.ASSUMED,
-            f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}",
-        ),
+        _image_item(model, serving, part, tensor),
+        Item("engine", engine, Basis.ASSUMED, graphs),
     ]
+
+
+_IMAGE_TOKENS = 16_384
+"""Tokens of an image of the largest size."""
+
+
+def _image_item(model: Architecture, serving: Serving, tokens: int, tensor: int) -> Item:
+    """What vLLM keeps after it has run images of the largest size at its start, as many as a step
+    has room for and at least one (`MultiModalBudget`): its logs show the tower's activations beside
+    those of the language model (vllm-project/vllm#52872)."""
+    profiles = profile_of(serving.engine).cache_rule is CacheRule.GPU
+    images = max(tokens // _IMAGE_TOKENS, 1) if profiles else 0
+    size = ceil(Fraction(images * model.image_bytes, tensor))
+    text = f"{images} of {_IMAGE_TOKENS} tokens in the vision tower / {tensor}"
+    return Item("images", size, Basis.ASSUMED, text)
 
 
 def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) -> tuple[int, str]:

@@ -46,16 +46,7 @@ class ParameterCount:
     @property
     def total(self) -> int:
         """All parameters."""
-        return (
-            self.mixers
-            + self.feed_forward
-            + self.experts
-            + self.router
-            + self.norms
-            + self.embeddings
-            + self.head
-            + self.other
-        )
+        return self.matrices + self.router + self.norms + self.embeddings + self.head + self.other
 
     @property
     def matrices(self) -> int:

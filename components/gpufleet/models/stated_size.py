@@ -1,6 +1,7 @@
 """A model of which only the number of parameters is known: a typical shape, every part assumed."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from math import ceil
 
@@ -45,13 +46,9 @@ def from_parameter_count(parameters: int, active: int | None = None) -> Architec
             break
         hidden += _HEAD_DIM
     shape = f"{model.layers} layers, hidden {hidden}, feed-forward {hidden * 7 // 2}"
-    return Architecture(
+    return replace(
+        model,
         name=f"{parameters} parameters",
-        hidden=model.hidden,
-        vocabulary=model.vocabulary,
-        tied_embeddings=False,
-        groups=model.groups,
-        basis=Basis.ASSUMED,
         source="stated parameter count",
         assumptions=(
             f"dense, {_KV_HEADS} KV heads of {_HEAD_DIM}, {shape}",
@@ -64,18 +61,13 @@ def from_parameter_count(parameters: int, active: int | None = None) -> Architec
 
 def _step(hidden: int) -> Architecture:
     heads = _KV_HEADS * -(-hidden // (_KV_HEADS * _HEAD_DIM))
+    mixer, block = Attention(heads, _KV_HEADS, _HEAD_DIM), FeedForward(hidden * 7 // 2)
     return Architecture(
         name="ladder",
         hidden=hidden,
         vocabulary=_VOCABULARY,
         tied_embeddings=False,
-        groups=(
-            LayerGroup(
-                hidden // _HEAD_DIM,
-                Attention(heads, _KV_HEADS, _HEAD_DIM),
-                FeedForward(hidden * 7 // 2),
-            ),
-        ),
+        groups=(LayerGroup(hidden // _HEAD_DIM, mixer, block),),
         basis=Basis.ASSUMED,
         source="",
     )

@@ -82,14 +82,8 @@ def weight_bytes(
 
 
 def _sum(weights: WeightBytes) -> Fraction:
-    return (
-        weights.layers
-        + weights.experts
-        + weights.embeddings
-        + weights.head
-        + weights.other
-        + weights.working_copy
-    )
+    parts = (weights.layers, weights.experts, weights.embeddings, weights.head, weights.other)
+    return sum(parts, weights.working_copy)
 
 
 def stage_weights(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.gpu import Gpu
+from gpufleet.catalogue.gpu import Gpu, MigGeometry, MigProfile
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.partition import dra_gates, names, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
@@ -24,6 +24,7 @@ from gpufleet.partition.dra_offers import (
 )
 from gpufleet.partition.layouts import Cut, lay_out
 from gpufleet.partition.shares import RESOURCES, slice_memory
+from gpufleet.partition.slot_table import MEDIA_ENGINES
 from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 from gpufleet.spec.sharing import Dra, Mig
 
@@ -192,3 +193,44 @@ def _check_on_demand(gpu: Gpu, place: str) -> Iterator[Finding]:
     yield _finding(
         "dra-mig-needs-layouts", place, gpu=gpu.key, names=names.written(gpu.mig.balanced)
     )
+
+
+# The counters by which the DRA driver keeps the devices of one GPU apart.
+#
+# Every GPU has one set of counters. The whole GPU takes all of it; a MIG device takes one counter
+# for each memory slot it covers, and its multiprocessors, memory and media engines. So all devices
+# that the scheduler allocates together are a layout the GPU can hold, and the scheduler needs no
+# geometry. Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0
+# `cmd/gpu-kubelet-plugin/partitions.go`; copy engines are left out, because their figures are no
+# budget.
+
+_ENGINE_COUNTERS = {
+    "nvdec": "decoders",
+    "nvenc": "encoders",
+    "jpeg": "jpeg-engines",
+    "ofa": "ofa-engines",
+}
+
+
+def counters(geometry: MigGeometry) -> Mapping[str, int]:
+    """The counters of one GPU, full: the most any profile has, and 1 for each memory slot.
+
+    An amount that is not known for every profile has no counter: it would refuse layouts.
+    """
+    totals = {f"memory-slice-{slot}": 1 for slot in range(geometry.memory_slots)}
+    tables = [_amounts(profile) for profile in geometry.profiles.values()]
+    for name in tables[0]:
+        amounts = [amount for table in tables if (amount := table[name]) is not None]
+        if len(amounts) == len(tables):
+            totals[name] = max(amounts)
+    return frozen(totals)
+
+
+def _amounts(profile: MigProfile) -> dict[str, int | None]:
+    amounts = {
+        "memory": profile.usable_bytes,
+        "multiprocessors": profile.multiprocessors,
+    }
+    for engine in MEDIA_ENGINES:
+        amounts[_ENGINE_COUNTERS[engine]] = profile.engines.get(engine)
+    return amounts

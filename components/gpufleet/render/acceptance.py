@@ -7,8 +7,12 @@ documentation, cuda-sample; NVIDIA DCGM user guide; NVIDIA/aicr 6f68935
 `gpu-operator-rdma.rst` (ib_write_bw); kubeflow/mpi-operator v1 (`kubectl exec` as remote shell).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
+from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.contract.dra import driver_root
 from gpufleet.contract.owners import Owner
 from gpufleet.fleet.acceptance import ACCEPTED_LABEL, Acceptance, acceptance_of
@@ -18,33 +22,89 @@ from gpufleet.fleet.manifest import MANAGED_BY, Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.grant import Grant
-from gpufleet.render.acceptance_pods import (
-    ACCOUNT,
-    APP,
-    DCGM_IMAGE,
-    KUBECTL_IMAGE,
-    NAMESPACE,
-    NCCL_IMAGE,
-    SAMPLE_IMAGE,
-    container,
-    environment,
-    scripts,
-    scripts_name,
-    tools,
-    volumes,
-)
 from gpufleet.render.artefact import Artefact, files_in
-from gpufleet.render.data_files import OBJECTS, data_file
+from gpufleet.render.data_files import OBJECTS, data_file, data_part
 from gpufleet.render.dra import acceptance_claims
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.spec.pool import Fabric
 
+# Containers of the tests of nodes: images, scripts, environment.
+#
+# Sources of images: NVIDIA GPU Operator documentation (cuda-sample), chart gpu-operator v26.7.0
+# (dcgm), NVIDIA/aicr 6f68935 `validators/performance/testdata/h100/eks/runtime.yaml` (nccl-tests).
+
+NAMESPACE = "gpufleet-acceptance"
+ACCOUNT = "acceptance"
+APP = ACCEPTANCE_LABEL
+FOLDER = Path(__file__).parent / "acceptance_scripts"
+TOOLS_IMAGE = "docker.io/library/busybox:1.37.0-musl"
+KUBECTL_IMAGE = (
+    "registry.k8s.io/kubectl:v1.36.1"
+    "@sha256:d08f476d04d0e30f426f06bc6ff6c38913aaa4591943046b77e2f74a72d3611c"
+)
+SAMPLE_IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
+DCGM_IMAGE = "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04"
+NCCL_IMAGE = (
+    "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
+)
+
+
+@cache
+def scripts() -> Mapping[str, str]:
+    """File name -> text of the script that the containers run."""
+    return {file.name: file.read_text() for file in sorted(FOLDER.glob("*.sh"))}
+
+
+@cache
+def scripts_name() -> str:
+    """Name of their ConfigMap, which changes with them."""
+    text = "".join(f"{name}\n{content}" for name, content in scripts().items())
+    return f"scripts-{sha256(text.encode()).hexdigest()[:8]}"
+
+
+def environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
+    """Environment of every script, and the variables of one script; None is left out."""
+    plain = {"POOL": pool.name, "KEY": key, "NAMESPACE": NAMESPACE, **more}
+    fields = {"NODE": "spec.nodeName", "POD": "metadata.name", "POD_UID": "metadata.uid"}
+    return [
+        *(
+            {"name": name, "value": str(value)}
+            for name, value in plain.items()
+            if value is not None
+        ),
+        *(
+            {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+            for name, path in fields.items()
+        ),
+    ]
+
+
+def container(
+    name: str, image: str, script: str, env: list[Manifest], *, kubectl: bool = False
+) -> Manifest:
+    """A container that runs a script; with `kubectl` its shell comes from the tools volume."""
+    shell = ["/tools/busybox", "sh"] if kubectl else ["/bin/sh"]
+    command = [*shell, f"/scripts/{script}"]
+    return data_part(
+        "acceptance_pods", "container", name=name, image=image, command=command, env=env
+    )
+
+
+def tools(fleet: Fleet) -> Manifest:
+    """Container that copies a shell for containers whose image has no shell."""
+    made = container("tools", mirrored(TOOLS_IMAGE, fleet.spec.addons.images), "", [])
+    install = "cp /bin/busybox /tools/busybox && /tools/busybox --install /tools"
+    return {**made, "command": ["/bin/sh", "-c", install]}
+
+
+def volumes(driver: str | None = None, *, shared: bool = False) -> list[Manifest]:
+    """Volumes that `container` mounts; with `shared` memory, and a driver's folder of the node."""
+    names = {"scripts": scripts_name(), "driver": driver, "shared": shared}
+    return data_part("acceptance_pods", "volumes", **names)
+
+
 _file = files_in(__file__)
 
-NVSENTINEL_STATE = "dgxc.nvidia.com/nvsentinel-state"
-"""Node label while NVSentinel has a node out of service (NVIDIA/NVSentinel
-`commons/pkg/statemanager`): such a node is tested again before it returns."""
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container
 FORWARD = {
     Fabric.EFA: "-x FI_PROVIDER=efa -x FI_EFA_USE_DEVICE_RDMA=1 -x FI_EFA_FORK_SAFE=1",
 }
@@ -104,14 +164,8 @@ def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
 
 
 def _sees_all(pool: Pool, one: Manifest) -> Manifest:
-    """A container that sees every GPU of the node without requesting one, as NVIDIA's DCGM does."""
-    seen = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-    env = [*one["env"], *({"name": k, "value": v} for k, v in seen.items())]
-    mounts = [*one["volumeMounts"], {"name": "dshm", "mountPath": SHARED_MEMORY}]
-    if _own_driver(pool) is not None:
-        mounts.append({"name": "driver", "mountPath": "/usr/local/nvidia", "readOnly": True})
-    secured = {"privileged": True, "runAsUser": 0}
-    return {**one, "env": env, "volumeMounts": mounts, "securityContext": secured}
+    seen = data_part("acceptance_pods", "seesAll", driver=_own_driver(pool))
+    return {**one, **seen, **{key: one[key] + seen[key] for key in ("env", "volumeMounts")}}
 
 
 def _own_driver(pool: Pool) -> str | None:
@@ -143,46 +197,43 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
     gate["readinessProbe"] = {
         "exec": {"command": ["/tools/busybox", "test", "-f", "/results/verdict"]}
     }
-    mounted = [*volumes(), {"name": "dshm", "emptyDir": {"medium": "Memory"}}]
-    if (root := _own_driver(pool)) is not None:
-        mounted.append({"name": "driver", "hostPath": {"path": root}})
-    pod: Manifest = {
-        "serviceAccountName": ACCOUNT,
-        "priorityClassName": NAMESPACE,
-        "terminationGracePeriodSeconds": 5,
-        "affinity": {"nodeAffinity": _affinity(pool, key)},
-        "tolerations": [{"operator": "Exists"}],
-        "initContainers": [
+    affinity = data_part(
+        "acceptance_pods",
+        "affinity",
+        label=POOL_LABEL,
+        pool=pool.name,
+        accepted=ACCEPTED_LABEL,
+        key=key,
+    )
+    pod = data_part(
+        "acceptance_pods",
+        "pod",
+        namespace=NAMESPACE,
+        affinity=affinity,
+        tests=[
             tools(fleet),
             container("hold", kubectl, "hold.sh", holding, kubectl=True),
             *(_sees_all(pool, one) for one in _gpu_tests(fleet, pool, tests, key)),
             *shares["containers"],
         ],
-        "containers": [gate],
-        "volumes": mounted,
-        **shares["pod"],
-    }
-    if pool.owners.toolkit is Owner.GPU_OPERATOR:
-        pod["runtimeClassName"] = "nvidia"
-    spec = {
-        "selector": {"matchLabels": {APP: pool.name}},
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
-        "template": {"metadata": {"labels": {APP: pool.name, **MANAGED_BY}}, "spec": pod},
-    }
+        gate=gate,
+        volumes=volumes(_own_driver(pool), shared=True),
+    )
+    toolkit = pool.owners.toolkit is Owner.GPU_OPERATOR
+    runtime = {"runtimeClassName": "nvidia"} if toolkit else {}
+    own = {APP: pool.name}
+    spec = data_part(
+        "acceptance_pods",
+        "daemonSet",
+        selected=own,
+        labels={**own, **MANAGED_BY},
+        pod={**pod, **shares["pod"], **runtime},
+    )
     name, labels = f"acceptance-{pool.name}", {POOL_LABEL: pool.name}
     made = manifest("apps/v1", "DaemonSet", name, NAMESPACE, labels, spec=spec)
     # The wait is a Job's, so that a node without a verdict does not end an update.
     made["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
     return made
-
-
-def _affinity(pool: Pool, key: str) -> Manifest:
-    """Nodes of the pool that have not passed, and nodes that NVSentinel has quarantined."""
-    ours = {"key": POOL_LABEL, "operator": "In", "values": [pool.name]}
-    new = {"key": ACCEPTED_LABEL, "operator": "NotIn", "values": [key]}
-    sick = {"key": NVSENTINEL_STATE, "operator": "Exists"}
-    terms = [{"matchExpressions": [ours, one]} for one in (new, sick)]
-    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
 def _gpu_tests(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Iterator[Manifest]:
@@ -267,18 +318,11 @@ def _pair(
     copy = container("kubectl", kubectl, "", [], kubectl=True)
     copy["command"] = ["/tools/busybox", "cp", "/bin/kubectl", "/tools/kubectl"]
     labels = {APP: pool.name, **MANAGED_BY}
-    apart = {"labelSelector": {"matchLabels": {"job-name": name}}}
     pod = {
         **spec,
         "serviceAccountName": ACCOUNT,
         "restartPolicy": "Never",
-        "affinity": {
-            "podAntiAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": [
-                    {**apart, "topologyKey": "kubernetes.io/hostname"}
-                ]
-            }
-        },
+        "affinity": data_part("acceptance_pods", "apart", name=name),
         "initContainers": [tools(fleet), copy, *spec.get("initContainers", [])],
         "containers": [main, *spec["containers"][1:]],
         "volumes": [*volumes(), *spec.get("volumes", [])],
@@ -309,15 +353,9 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
     return _job(f"wait-{pool.name}-{key}", pool, template)
 
 
-def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Manifest:
-    # A node that is drained or replaced meanwhile does not count as a failed try.
-    drained = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
-    spec: Manifest = {
-        "backoffLimit": 3,
-        "podFailurePolicy": {"rules": [drained]},
-        "template": template,
-    }
-    if completions > 1:
-        spec |= {"completions": completions, "parallelism": completions}
-        spec["completionMode"] = "Indexed"
+def _job(name: str, pool: Pool, template: Manifest, completions: int | None = None) -> Manifest:
+    mode = None if completions is None else "Indexed"
+    spec = data_part(
+        "acceptance_pods", "job", template=template, completions=completions, mode=mode
+    )
     return manifest("batch/v1", "Job", name, NAMESPACE, {POOL_LABEL: pool.name}, spec=spec)

@@ -27,19 +27,17 @@ from gpufleet.render.gpu_operator_values import (
     plugin_files,
 )
 from gpufleet.render.idle import idle_files
-from gpufleet.render.kueue_artefacts import kueue_files
+from gpufleet.render.kueue_queues import kueue_files
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
     config_map,
     critical_pods_quota,
-    operator_namespace,
-)
-from gpufleet.render.monitoring_artefacts import monitoring_files
-from gpufleet.render.network_operator import (
     network_namespace,
     nic_cluster_policy,
+    operator_namespace,
     secondary_networks,
 )
+from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.render.nvsentinel import nvsentinel_files
 from gpufleet.render.platform_files import platform_files

@@ -1,7 +1,8 @@
 """Dashboards, alerts and recording rules as data: files in `monitoring/`, filled in for one fleet.
 
 `[[name]]` in a text is replaced by a parameter or by one of the file's own `texts`. A part with
-`if: name` is left out where that parameter is None, empty or false.
+`if: name` is left out where that parameter is None, empty or false, and a part that is one name
+alone where it is None.
 """
 
 import re
@@ -21,6 +22,11 @@ Parameters = Mapping[str, Any]
 """Name -> text or number that replaces `[[name]]` in a file, or condition of its parts."""
 
 _NAME = re.compile(r"\[\[([a-z_]+)\]\]")
+
+
+def data_part(file: str, part: str, /, **parameters: Any) -> Any:
+    """A part of a file in `objects/`."""
+    return _filled(_content(OBJECTS / f"{file}.yaml")[part], parameters)
 
 
 def data_file(name: str, parameters: Parameters, folder: Path = FOLDER) -> dict[str, Any] | None:
@@ -43,7 +49,10 @@ def _filled(value: Any, known: Parameters) -> Any:
     if mapping is not None:
         if "if" in mapping and not known[mapping["if"]]:
             return None
-        return {key: _filled(part, known) for key, part in mapping.items() if key != "if"}
+        parts = {key: (one, _filled(one, known)) for key, one in mapping.items() if key != "if"}
+        return {
+            key: filled for key, (one, filled) in parts.items() if filled is not None or one is None
+        }
     if items is not None:
         filled = (_filled(one, known) for one in items)
         return [one for one in filled if one is not None]

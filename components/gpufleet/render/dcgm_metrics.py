@@ -13,7 +13,7 @@ from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.data_files import FOLDER
+from gpufleet.render.data_files import FOLDER, data_part
 from gpufleet.render.scrape_objects import exporter_pools, runs_operator_exporter
 from gpufleet.spec.monitoring import Monitoring
 
@@ -70,9 +70,7 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
     """Values of the exporter's own chart (dcgm-exporter 4.8.2), where no GPU Operator brings it.
 
     It runs on all NVIDIA nodes without the operator's exporter, so it tolerates the taints of these
-    nodes. `SYS_ADMIN` is only set if profiling needs it, and on images with their own plugin, which
-    give GPUs to a container without a GPU request only with it (bottlerocket-os/ bottlerocket#3992;
-    NVIDIA/nvidia-container-toolkit b5bea48 `internal/config/image/privileged.go`).
+    nodes (`objects/dcgm_exporter.yaml`).
     """
     watched = exporter_pools(fleet)
     tolerated = [
@@ -83,61 +81,25 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
     if runs_operator_exporter(fleet):
         names = sorted(pool.name for pool in watched)
         chosen = {"key": POOL_LABEL, "operator": "In", "values": names}
-    secured: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}
     images = [pool.image for pool in watched]
     own_plugin = any(image is not None and image.device_plugin for image in images)
-    if not monitoring.profiling and not own_plugin:
-        secured = {"capabilities": {"add": [], "drop": ["ALL"]}}
     interval = {"name": "DCGM_EXPORTER_INTERVAL", "value": str(monitoring.interval_seconds * 1000)}
-    values: dict[str, Any] = {
-        "serviceMonitor": {"enabled": False},
-        "customMetrics": exporter_csv(monitoring),
-        "kubernetes": {
-            "enablePodLabels": bool(monitoring.pod_labels),
-            "podLabelAllowlistRegex": list(monitoring.pod_labels),
-        },
-        "extraEnv": [interval],
-        "securityContext": secured,
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [{"matchExpressions": [chosen]}]
-                }
-            }
-        },
-        "tolerations": [
+    values = data_part(
+        "dcgm_exporter",
+        "values",
+        metrics=exporter_csv(monitoring),
+        labelled=bool(monitoring.pod_labels),
+        labels=list(monitoring.pod_labels),
+        interval=interval,
+        capabilities=["SYS_ADMIN"] if monitoring.profiling or own_plugin else [],
+        nodes=chosen,
+        tolerations=[
             {"key": one.key, "operator": "Exists", "effect": one.effect} for one in tolerated
         ],
-    }
+    )
     facts = fleet.platform.facts
     # A plugin of the platform's own comes with a driver of its own; one of an image does not.
     if facts.plugin is not None and any(pool.served_by_platform for pool in watched):
-        values |= _with_driver_of(facts.driver_root, values)
+        folder = facts.driver_root
+        values |= data_part("dcgm_exporter", "driver", folder=folder, interval=interval)
     return values
-
-
-def _with_driver_of(folder: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Values of the exporter if no NVIDIA runtime gives the driver to containers: the driver is in
-    a folder of the node, and only a privileged container sees the devices.
-
-    The chart's own mount of the counters is repeated, because values replace a chart's lists.
-    """
-    driver = "nvidia-install-dir-host"
-    counters = "default-counters.csv"
-    return {
-        "extraHostVolumes": [{"name": driver, "hostPath": folder}],
-        "extraVolumeMounts": [
-            {
-                "name": "exporter-metrics-volume",
-                "mountPath": f"/etc/dcgm-exporter/{counters}",
-                "subPath": counters,
-            },
-            {"name": driver, "mountPath": "/usr/local/nvidia", "readOnly": True},
-        ],
-        "extraEnv": [
-            *values["extraEnv"],
-            {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"},
-        ],
-        # The chart's own `allowPrivilegeEscalation: false` next to it is refused by the API server.
-        "securityContext": {"privileged": True, "allowPrivilegeEscalation": True},
-    }

@@ -16,7 +16,7 @@ from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, files_in
-from gpufleet.render.data_files import OBJECTS, data_file
+from gpufleet.render.data_files import OBJECTS, data_file, data_part
 from gpufleet.render.scaled_object import API_VERSION
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
@@ -29,8 +29,6 @@ LEASE = "gpufleet.dev/lease-until"
 LEASE_SERIES = "gpufleet_lease_until"
 """Seconds since 1970 until which a notebook is leased; 0 without the annotation; absent if the
 annotation is unreadable."""
-_POLLING = 30
-"""Seconds between two questions, KEDA's own default."""
 
 
 def idle_objects(fleet: Fleet) -> list[dict[str, Any]]:
@@ -86,28 +84,17 @@ def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
 
 def _scaled_object(idle: IdlePolicy, notebook: IdleNotebook, server: str) -> dict[str, Any]:
     by = {"kind": "ClusterTriggerAuthentication", "name": idle.authentication}
-    told: dict[str, Any] = {
-        "serverAddress": server,
-        "query": in_use(idle, notebook),
-        "threshold": "1",
-        "activationThreshold": "0",
-        "ignoreNullValues": "false",
-    }
-    trigger = {
-        "type": "prometheus",
-        "name": "in-use",
-        "metricType": "AverageValue",
-        "metadata": told,
-    }
-    if idle.authentication is not None:
-        told["authModes"], trigger["authenticationRef"] = "bearer", by
-    spec = {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": notebook.kind, "name": notebook.name},
-        "minReplicaCount": 0,
-        "maxReplicaCount": 1,
-        "pollingInterval": _POLLING,
-        # The query looks back over the whole time itself.
-        "cooldownPeriod": 0,
-        "triggers": [trigger],
-    }
+    trigger = data_part(
+        "keda",
+        "trigger",
+        name="in-use",
+        server=server,
+        query=in_use(idle, notebook),
+        threshold="1",
+        activation="0",
+        ignored="false",
+        modes=None if idle.authentication is None else "bearer",
+        authentication=None if idle.authentication is None else by,
+    )
+    spec = data_part("keda", "notebook", kind=notebook.kind, name=notebook.name, trigger=trigger)
     return manifest(API_VERSION, "ScaledObject", notebook.name, notebook.namespace, spec=spec)

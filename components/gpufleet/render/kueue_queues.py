@@ -1,12 +1,14 @@
-"""Kueue's queues: one ClusterQueue per team, its LocalQueues, cohorts and priority classes.
+"""Kueue's objects: a ResourceFlavor for each pool, topologies, admission checks; a ClusterQueue for
+each team, its LocalQueues, cohorts and priority classes.
 
 Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`. Quotas come from `kueue_quota`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.kueue_quota import (
     borrowing_limit,
     lending_limit,
@@ -15,10 +17,69 @@ from gpufleet.fleet.kueue_quota import (
     quota_pools,
 )
 from gpufleet.fleet.manifest import manifest
-from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.kueue_flavors import API_VERSION
-from gpufleet.render.kueue_provisioning import check_strategy
+from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.fleet.queue_topologies import topology_levels
+from gpufleet.render.artefact import Artefact, files_in
+from gpufleet.spec.capacity import minutes
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+
+
+def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
+    """The flavor of one pool: its label, its taints, and the toleration of the accelerator's.
+
+    Jobs admitted to the flavor tolerate the accelerator's taint by it, and the taints that go with
+    labels of the platform; the pool's own taints repel jobs that do not tolerate them. Kueue's
+    topology placement does not see what webhooks add, so the tolerations must be here.
+    """
+    selected = platform_rules(pool.platform).pod_selector(pool)
+    own = {key: value for key, value in selected.items() if key in pool.labels}
+    labels = {POOL_LABEL: pool.name, **own}
+    accelerator = accelerator_taint(pool.gpu)
+    keys = [accelerator.key, *(key for key in labels if key != POOL_LABEL)]
+    spec: dict[str, Any] = {
+        "nodeLabels": labels,
+        "nodeTaints": node_taints(pool),
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": accelerator.effect} for key in keys
+        ],
+    }
+    topology = _topology_of(pool, fleet)
+    if topology is not None:
+        spec["topologyName"] = topology
+    return manifest(
+        API_VERSION, "ResourceFlavor", pool.name, labels={POOL_LABEL: pool.name}, spec=spec
+    )
+
+
+def node_taints(pool: Pool) -> list[dict[str, str]]:
+    """Taints that Kueue respects: taints that prevent scheduling."""
+    return [
+        {"key": taint.key, "value": taint.value, "effect": taint.effect}
+        for taint in pool.work_taints
+        if taint.effect != "PreferNoSchedule"
+    ]
+
+
+def topologies(fleet: Fleet) -> list[dict[str, Any]]:
+    """One Topology per declared one, its levels from the widest to the narrowest."""
+    queues = fleet.spec.queues
+    made: list[dict[str, Any]] = []
+    for declared in () if queues is None else queues.topologies:
+        levels = [{"nodeLabel": level} for level in topology_levels(declared, fleet.platform)]
+        made.append(manifest(API_VERSION, "Topology", declared.name, spec={"levels": levels}))
+    return made
+
+
+def _topology_of(pool: Pool, fleet: Fleet) -> str | None:
+    queues = fleet.spec.queues
+    for declared in () if queues is None else queues.topologies:
+        if pool.name in declared.pools:
+            return declared.name
+    return None
+
 
 DEFAULT_QUEUE = "default"
 """LocalQueue of jobs without a queue name (Kueue uses it if it exists)."""
@@ -211,3 +272,101 @@ def _entry(team: Team, resource: str, nominal: int) -> dict[str, str]:
     if lending is not None:
         entry["lendingLimit"] = str(lending)
     return entry
+
+
+# Jobs that wait for all their nodes: admission checks that call the autoscaler first.
+#
+# Kueue's controller `kueue.x-k8s.io/provisioning-request` makes a ProvisioningRequest for a job
+# that got quota, and admits it when the nodes are there. GKE's queued provisioning and Cluster
+# Autoscaler answer them; Karpenter does not (kubernetes-sigs/karpenter v1.14.1 has no such code).
+
+CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+"""Class of Cluster Autoscaler since 1.30.2: all nodes or none."""
+
+
+def checked_pools(fleet: Fleet) -> tuple[Pool, ...]:
+    """Pools whose jobs wait for their nodes before they are admitted."""
+    queues = fleet.spec.queues
+    if queues is None:
+        return ()
+    return tuple(
+        pool
+        for pool in quota_pools(fleet)
+        if pool.name in queues.atomic_scale_up or _run_minutes(pool) is not None
+    )
+
+
+def check_name(pool: Pool) -> str:
+    """Name of a pool's AdmissionCheck and of its parameters."""
+    return f"{pool.name}-nodes"
+
+
+def admission_checks(fleet: Fleet) -> list[dict[str, Any]]:
+    """An AdmissionCheck for each such pool, and after them their parameters."""
+    checked = checked_pools(fleet)
+    return [
+        *(_check(pool) for pool in checked),
+        *(_config(pool, fleet) for pool in checked),
+    ]
+
+
+def check_strategy(fleet: Fleet) -> dict[str, Any] | None:
+    """Admission checks of a ClusterQueue, each only for its own flavor. None: no checks."""
+    checked = checked_pools(fleet)
+    if not checked:
+        return None
+    return {
+        "admissionChecks": [
+            {"name": check_name(pool), "onFlavors": [pool.name]} for pool in checked
+        ]
+    }
+
+
+def _run_minutes(pool: Pool) -> int | None:
+    for way in pool.capacity:
+        if way.queued is not None:
+            return minutes(way.queued.max_run_duration)
+    return None
+
+
+def _check(pool: Pool) -> dict[str, Any]:
+    name = check_name(pool)
+    by = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": name}
+    spec = {"controllerName": CONTROLLER, "parameters": by}
+    return manifest(API_VERSION, "AdmissionCheck", name, spec=spec)
+
+
+def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "provisioningClassName": ATOMIC,
+        "managedResources": list(pool_units(pool, fleet)),
+    }
+    longest = _run_minutes(pool)
+    if longest is not None:
+        spec |= platform_rules(pool.platform).queued_provisioning(longest)
+    return manifest(API_VERSION, "ProvisioningRequestConfig", check_name(pool), spec=spec)
+
+
+_file = files_in(__file__)
+
+
+def kueue_objects(fleet: Fleet) -> dict[str, list[dict[str, Any]]]:
+    """Name of the file -> objects. Empty without queues."""
+    if fleet.spec.queues is None:
+        return {}
+    return {
+        "topologies": topologies(fleet),
+        "resource-flavors": [resource_flavor(pool, fleet) for pool in quota_pools(fleet)],
+        "cohorts": cohorts(fleet),
+        "priority-classes": priority_classes(fleet),
+        "admission-checks": admission_checks(fleet),
+        "cluster-queues": cluster_queues(fleet),
+        "local-queues": local_queues(fleet),
+    }
+
+
+def kueue_files(fleet: Fleet) -> Iterator[Artefact]:
+    """Manifests of the queues."""
+    for name, documents in kueue_objects(fleet).items():
+        yield from _file(f"manifests/kueue/{name}.yaml", documents)

@@ -8,8 +8,7 @@ from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.dra_offers import MIG_CLASS
-from gpufleet.render.kueue_flavors import node_taints
-from gpufleet.render.kueue_queues import flavor_groups
+from gpufleet.render.kueue_queues import flavor_groups, node_taints
 from gpufleet.spec.cluster import minor_of
 
 _finding = findings_in(__file__)

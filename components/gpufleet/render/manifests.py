@@ -1,4 +1,5 @@
-"""Kubernetes objects of our own making: namespace and ConfigMaps of the GPU Operator."""
+"""Kubernetes objects of our own making for the GPU Operator and the Network Operator: namespaces,
+ConfigMaps, policy and secondary networks; and the values of their charts."""
 
 from typing import Any
 
@@ -6,7 +7,9 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.manifest import manifest
-from gpufleet.fleet.model import GPU_OPERATOR, Fleet
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet
+from gpufleet.fleet.network_operator_chart import network_operator_values
+from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,
@@ -15,7 +18,8 @@ from gpufleet.render.gpu_operator_values import (
 )
 
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
-"""The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
+"""Operands of both mount host paths and load kernel modules (NVIDIA GPU Operator documentation,
+NVIDIA Network Operator documentation)."""
 
 CRITICAL_PODS = "1G"
 """The number of Google's own quota in kube-system: it admits critical pods and limits none
@@ -59,3 +63,24 @@ def gpu_operator_release_values(fleet: Fleet) -> dict[str, Any]:
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
     return with_images(fleet, GPU_OPERATOR, merged(values, fleet.spec.addons.gpu_operator.values))
+
+
+def network_namespace(fleet: Fleet) -> dict[str, Any]:
+    """The operator's namespace."""
+    return manifest("v1", "Namespace", fleet.addons.network_operator.namespace, labels=PRIVILEGED)
+
+
+def network_release_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of its chart, the declared `values` merged last."""
+    values = network_operator_values(fleet.spec.addons, fleet.addons.network_operator)
+    return with_images(fleet, NETWORK_OPERATOR, values)
+
+
+def nic_cluster_policy(fleet: Fleet) -> dict[str, Any] | None:
+    """Its NicClusterPolicy; None: not needed."""
+    return policy(fleet.spec.addons, fleet.addons.network_operator)
+
+
+def secondary_networks(fleet: Fleet) -> list[dict[str, Any]]:
+    """The networks that pods may join next to the cluster's own."""
+    return networks(fleet.spec.addons.network_operator)

@@ -8,19 +8,18 @@ from typing import Any
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.manifest import manifest
-from gpufleet.fleet.model import GPU_TAINT
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.nim import Nim
 
 API_VERSION = "apps.nvidia.com/v1alpha1"
 PROBE_SECONDS = 10
+"""Seconds between two probes (`objects/nim.yaml`)."""
 DIGEST_LENGTH = 8
 ANY_NODE = {"kubernetes.io/os": "linux"}
 """Nodes that fetch the model. Without a selector the operator requires a node with an NVIDIA device
 (`GetNodeSelectors` of its `nimcache_types.go`), whose taint its job does not tolerate: it would
 wait for ever."""
 ZONE_LABEL = "topology.kubernetes.io/zone"
-SCRAPE_INTERVAL = "30s"
-"""The monitor needs a field: the operator's admission refuses an empty monitor."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
@@ -51,71 +50,40 @@ def _cache_spec(nim: Nim) -> dict[str, Any]:
     if not chosen.profiles and chosen.precision is not None:
         model["precision"] = chosen.precision
     zone = {} if nim.storage.zone is None else {ZONE_LABEL: nim.storage.zone}
-    return {
-        "source": {
-            "ngc": {
-                "modelPuller": f"{nim.image}:{nim.tag}",
-                "authSecret": nim.auth_secret,
-                "pullSecret": nim.pull_secret,
-                "model": model,
-            }
-        },
-        "storage": {
-            "pvc": {
-                "create": True,
-                "size": f"{nim.storage.size_gib}Gi",
-                "storageClass": nim.storage.storage_class,
-                "volumeAccessMode": "ReadWriteMany" if nim.storage.shared else "ReadWriteOnce",
-            }
-        },
-        "nodeSelector": {**ANY_NODE, **zone},
-    }
+    return data_part(
+        "nim",
+        "cache",
+        puller=f"{nim.image}:{nim.tag}",
+        auth=nim.auth_secret,
+        pull=nim.pull_secret,
+        model=model,
+        size=f"{nim.storage.size_gib}Gi",
+        **{"class": nim.storage.storage_class},
+        access="ReadWriteMany" if nim.storage.shared else "ReadWriteOnce",
+        nodes={**ANY_NODE, **zone},
+    )
 
 
 def nim_service(nim: Nim) -> dict[str, Any]:
     """The server and its Service."""
-    spec: dict[str, Any] = {
-        "image": {
-            "repository": nim.image,
-            "tag": nim.tag,
-            "pullPolicy": "IfNotPresent",
-            "pullSecrets": [nim.pull_secret],
-        },
-        "authSecret": nim.auth_secret,
-        "storage": {"nimCache": {"name": cache_name(nim)}},
-        "resources": {"limits": {nim.resource: str(nim.count)}},
-        "replicas": nim.replicas,
-        "expose": {"service": {"type": "ClusterIP", "port": nim.port}},
-        "metrics": _metrics(nim),
-        "startupProbe": {
-            "enabled": True,
-            "probe": {
-                "httpGet": {"path": "/v1/health/ready", "port": nim.port},
-                "periodSeconds": PROBE_SECONDS,
-                "failureThreshold": nim.startup_minutes * 60 // PROBE_SECONDS,
-            },
-        },
-        **_placement(nim),
-    }
-    if nim.queue is not None:
-        spec["labels"] = {QUEUE_LABEL: nim.queue}
+    spec = data_part(
+        "nim",
+        "service",
+        image=nim.image,
+        tag=nim.tag,
+        pull=nim.pull_secret,
+        auth=nim.auth_secret,
+        cache=cache_name(nim),
+        limits={nim.resource: str(nim.count)},
+        replicas=nim.replicas,
+        port=nim.port,
+        metrics=nim.metrics,
+        labels=dict(nim.monitor_labels) or None,
+        failures=nim.startup_minutes * 60 // PROBE_SECONDS,
+        nodes={POOL_LABEL: nim.pool},
+        queue=None if nim.queue is None else {QUEUE_LABEL: nim.queue},
+    )
     return manifest(API_VERSION, "NIMService", nim.name, nim.namespace, spec=spec)
-
-
-def _metrics(nim: Nim) -> dict[str, Any]:
-    if not nim.metrics:
-        return {"enabled": False}
-    monitor: dict[str, Any] = {"interval": SCRAPE_INTERVAL}
-    if nim.monitor_labels:
-        monitor["additionalLabels"] = dict(nim.monitor_labels)
-    return {"enabled": True, "serviceMonitor": monitor}
-
-
-def _placement(nim: Nim) -> dict[str, Any]:
-    return {
-        "nodeSelector": {POOL_LABEL: nim.pool},
-        "tolerations": [{"key": GPU_TAINT.key, "operator": "Exists", "effect": GPU_TAINT.effect}],
-    }
 
 
 # Findings about NIMs before anything is made (NVIDIA k8s-nim-operator v3.1.2).

@@ -15,8 +15,7 @@ from gpufleet.render.keda_values import CHART as KEDA
 from gpufleet.render.keda_values import installs_keda, keda_release_values
 from gpufleet.render.kueue_configuration import CHART as KUEUE
 from gpufleet.render.kueue_configuration import kueue_release_values
-from gpufleet.render.manifests import gpu_operator_release_values
-from gpufleet.render.network_operator import network_release_values
+from gpufleet.render.manifests import gpu_operator_release_values, network_release_values
 from gpufleet.render.neuron_values import CHART as NEURON
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.platform_files import platform_files

@@ -4,6 +4,7 @@ from typing import Any
 
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.scaling_rules import told_by_pods
+from gpufleet.render.data_files import data_part
 from gpufleet.render.scaling_signals import behaviour, query_of, target_of
 from gpufleet.spec.scaling import Fallback, KedaScaling, ScaleOn
 
@@ -21,41 +22,25 @@ def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
     """
     target = scaling.target
     fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
-    spec = {
-        "scaleTargetRef": {
-            "apiVersion": target.api_version,
-            "kind": target.kind,
-            "name": target.name,
-        },
-        "minReplicaCount": scaling.min,
-        "maxReplicaCount": scaling.max,
-        "pollingInterval": scaling.polling_seconds,
-        "cooldownPeriod": _cooldown(scaling),
-        # A service that loads for minutes is not yet idle when it was just made.
-        "initialCooldownPeriod": scaling.load.total,
-        "fallback": {
-            "failureThreshold": fallback.failures,
-            "replicas": fallback.replicas,
-            "behavior": "currentReplicasIfHigher",
-        },
-        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaviour(scaling)}},
-        "triggers": [_trigger(scaling, on) for on in scaling.on],
-    }
+    spec = data_part(
+        "keda",
+        "scaledObject",
+        api_version=target.api_version,
+        kind=target.kind,
+        name=target.name,
+        **_common(scaling),
+        cooldown=_cooldown(scaling),
+        load=scaling.load.total,
+        failures=fallback.failures,
+        replicas=fallback.replicas,
+        behaviour=behaviour(scaling),
+    )
     return _object("ScaledObject", scaling, spec)
 
 
 def scaled_job(scaling: KedaScaling, job: dict[str, Any]) -> dict[str, Any]:
     """A ScaledJob: one Job for each `target` of the queue; no Job is stopped before it is done."""
-    spec = {
-        "jobTargetRef": job,
-        "pollingInterval": scaling.polling_seconds,
-        "minReplicaCount": scaling.min,
-        "maxReplicaCount": scaling.max,
-        # Counts jobs that wait for a node as started: a GPU takes minutes to come.
-        "scalingStrategy": {"strategy": "accurate"},
-        "rollout": {"strategy": "gradual"},
-        "triggers": [_trigger(scaling, on) for on in scaling.on],
-    }
+    spec = data_part("keda", "scaledJob", job=job, **_common(scaling))
     return _object("ScaledJob", scaling, spec)
 
 
@@ -80,20 +65,26 @@ def _cooldown(scaling: KedaScaling) -> int:
     return max(LEAST_COOLDOWN, 2 * scaling.load.total)
 
 
-def _trigger(scaling: KedaScaling, on: ScaleOn) -> dict[str, Any]:
-    metadata = {
-        "serverAddress": scaling.server,
-        "query": query_of(scaling, on),
-        "threshold": f"{target_of(on):g}",
-        "activationThreshold": f"{on.activation:g}",
-        "ignoreNullValues": "true" if scaling.min == 0 and told_by_pods(on) else "false",
-        **({} if scaling.auth_modes is None else {"authModes": scaling.auth_modes}),
-    }
-    name = scaling.authentication or (scaling.target.name if scaling.secrets else None)
+def _common(scaling: KedaScaling) -> dict[str, Any]:
     return {
-        "type": "prometheus",
-        "name": on.signal.value.lower(),
-        "metricType": "AverageValue",
-        "metadata": metadata,
-        **({} if name is None else {"authenticationRef": {"name": name}}),
+        "min": scaling.min,
+        "max": scaling.max,
+        "polling": scaling.polling_seconds,
+        "triggers": [_trigger(scaling, on) for on in scaling.on],
     }
+
+
+def _trigger(scaling: KedaScaling, on: ScaleOn) -> dict[str, Any]:
+    name = scaling.authentication or (scaling.target.name if scaling.secrets else None)
+    return data_part(
+        "keda",
+        "trigger",
+        name=on.signal.value.lower(),
+        server=scaling.server,
+        query=query_of(scaling, on),
+        threshold=f"{target_of(on):g}",
+        activation=f"{on.activation:g}",
+        ignored="true" if scaling.min == 0 and told_by_pods(on) else "false",
+        modes=scaling.auth_modes,
+        authentication=None if name is None else {"name": name},
+    )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.scaling import KedaScaling, ScaleOn, ScalingTarget, Signal
 
 PROMETHEUS = "http://prometheus-operated.monitoring:9090"
@@ -99,15 +100,4 @@ def behaviour(scaling: KedaScaling) -> dict[str, Any]:
     if quiet:
         # Kubernetes removes only replicas that were unneeded during the whole window.
         window = max(quiet) if len(quiet) == len(scaling.on) else max(window, *quiet)
-    return {
-        "scaleUp": {
-            "stabilizationWindowSeconds": 0,
-            "selectPolicy": "Max",
-            "policies": [{"type": "Pods", "value": 2, "periodSeconds": period}],
-        },
-        "scaleDown": {
-            "stabilizationWindowSeconds": window,
-            "selectPolicy": "Max",
-            "policies": [{"type": "Pods", "value": 1, "periodSeconds": min(MAX_PERIOD, period)}],
-        },
-    }
+    return data_part("keda", "behaviour", period=period, window=window)

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
-from gpufleet.cli.fleet_pictures import calendar_pictures
-from gpufleet.cli.html_page import Picture, fleet_page
+from gpufleet.cli.html_page import Picture, calendar_pictures, fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     exit_code,

@@ -111,11 +111,13 @@ def without_collection() -> Generator[None]:
     """Leave cycles alone for a while. Facts and lines hold none: the collector goes over all of
     them again and again, which takes a fifth of an audit's time, and finds nothing."""
     was = gc.isenabled()
+    gc.unfreeze()  # where a program calls the command again
     gc.disable()
     try:
         yield
     finally:
         if was:
+            gc.freeze()  # nor does the collection at the end of the program
             gc.enable()
 
 

@@ -1,12 +1,11 @@
 """Conditions of `rules.jsonl` on the fields of objects."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster.pods import PodToleration
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.scheduling import uncovered
 
@@ -17,11 +16,13 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not HOLDS["names"](here, wanted),
+    "quoted": lambda here, wanted: f'"{here}"' in wanted,
+    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
     "near": lambda here, wanted: here != wanted and _meant(here, wanted),
-    "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
-    "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
+    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
+    "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
     "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
@@ -30,15 +31,10 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
         v not in chosen.get(k, [v]) for k, v in mapping(here).items()
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: _repels(here, tolerations),
-    "admits": lambda here, tolerations: not _repels(here, tolerations),
+    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
+    "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
-"""Name of a condition -> whether an existing value meets it."""
-
-
-def _release(text: Any) -> str:
-    """The numbers of a version behind its program's name: `containerd://2.1.5`."""
-    return str(text).rpartition("/")[2]
+"""Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
 
 
 def _meant(here: str, wanted: str) -> bool:
@@ -49,8 +45,3 @@ def _meant(here: str, wanted: str) -> bool:
 
 def _entries(value: Any) -> set[Any]:
     return set(value.items() if is_mapping(value) else value)
-
-
-def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
-    """Whether a node has a taint that certainly keeps the pods away."""
-    return any(uncovered(map(mapping, items(taints)), tolerations))

@@ -101,8 +101,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
-        metadata = mapping(subject.document.get("metadata"))
-        metadata = {"namespace": "default", **metadata}
+        metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
@@ -176,8 +175,7 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    release = tag[1] if tag else None
-    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
+    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:

@@ -35,7 +35,7 @@ def ask(name: str, folder: Path, **fields: Any) -> Sizing:
 def test_a_hybrid_is_refused_where_vllm_refuses_it(
     fields: dict[str, Any], blocks: int, tmp_path: Path
 ) -> None:
-    answer = ask("Qwen/Qwen3.8-27B", tmp_path, maxSequences=1024, **fields)
+    answer = ask("Qwen/Qwen3.5-27B", tmp_path, maxSequences=1024, **fields)
     assert answer.fits is False
     (found,) = [f for f in answer.findings if f.code == "engine-refuses-sequences"]
     limit = found.evidence["limit"]
@@ -43,7 +43,7 @@ def test_a_hybrid_is_refused_where_vllm_refuses_it(
     # Never above what the engine had.
     assert 0.75 * blocks <= limit <= blocks
     assert found.fix == f"write maxSequences of at most {limit}"
-    answer = ask("Qwen/Qwen3.8-27B", tmp_path, maxSequences=256, **fields)
+    answer = ask("Qwen/Qwen3.5-27B", tmp_path, maxSequences=256, **fields)
     assert answer.fits is True
 
 

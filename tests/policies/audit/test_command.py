@@ -301,7 +301,9 @@ def test_annotations_of_github_name_file_and_line(folder: Path):
     assert "container x ::error::y" in line
 
 
+@pytest.mark.nightly
 def test_every_number_of_processes_says_the_same(tmp_path: Path):
+    """With each commit `test_processes.py` compares all formats, in one process for its start."""
     from benchmarks.public_manifests import write_manifests
 
     write_manifests(tmp_path, 90)

@@ -20,9 +20,13 @@ def _mounting(pods: int) -> dict[str, object]:
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
-def _scaled(name: str, least: int = 0) -> Thing:
-    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": [QUEUE_LENGTH]}
-    spec["minReplicaCount"] = least
+def _scaled(name: str, pool: str = "", least: int = 0) -> Thing:
+    query = {"query": f'max(inference_pool_average_queue_size{{name="{pool}"}})', "threshold": "2"}
+    address = {"serverAddress": "http://prometheus:9090", **query}
+    by_pool = {"type": "prometheus", "metadata": address}
+    triggers = [by_pool if pool else QUEUE_LENGTH]
+    sizes = {"minReplicaCount": least, "maxReplicaCount": 4}
+    spec = {"scaleTargetRef": {"name": name}, **sizes, "triggers": triggers}
     return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
 
 
@@ -72,6 +76,7 @@ _HTTPS = of_kind(
 )
 _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
+_POOLS = "inference.networking.k8s.io/v1"
 _CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
 _CONFIGS.properties["data"] = {"any": "version: v1"}
 
@@ -105,6 +110,13 @@ CASES = (
         deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0.3-base-ubuntu20.04"}),
         deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0-base"}),
         "runs nvidia/cuda:11.0-base",
+        ADVICE,
+    ),
+    Case(
+        "gpu-image-removed",
+        deployment({f"{CONTAINER}.image": "lmsysorg/sglang:v0.5.16"}),
+        deployment({f"{CONTAINER}.image": "lmsysorg/sglang:v0.5.16.0"}),
+        "runs lmsysorg/sglang:v0.5.16.0",
         ADVICE,
     ),
     Case(
@@ -160,6 +172,14 @@ CASES = (
         "names the Topology default, and there is none here, but Topology racks",
         ADVICE,
         alongside=(FLEET, _TOPOLOGY),
+    ),
+    Case(
+        "named-object-absent",
+        _scaled("chat", "chat-router"),
+        _scaled("chat", "chat-router-epp"),
+        "requests a metric of an InferencePool by a name that none has here, but InferencePool",
+        ADVICE,
+        alongside=(FLEET, of_kind("InferencePool", _POOLS, "chat-router", {}, namespace="ml")),
     ),
     Case(
         "pods-name-absent-object",

@@ -1,7 +1,9 @@
 """More cases of rules/pairs.py: KAI's scheduler, and facts of a cluster's nodes."""
 
+from typing import Any
+
 from gpufleet.findings import Level
-from tests.policies.cases.case import FLEET, Case
+from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.pair_objects import (
     GPU_TAINT,
     HALF,
@@ -27,6 +29,18 @@ from tests.policies.cases.pair_objects import (
 from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
+
+_SOCKETS = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
+
+
+def _device_plugin(tolerations: list[dict[str, Any]]) -> Thing:
+    plugin = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.14.5"}
+    pods = {"containers": [plugin], "volumes": [_SOCKETS], "tolerations": tolerations}
+    labels = {"app": "plugin"}
+    template = {"metadata": {"labels": labels}, "spec": pods}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return of_kind("DaemonSet", "apps/v1", "plugin", spec, namespace="kube-system")
+
 
 CASES = (
     Case(
@@ -166,5 +180,18 @@ CASES = (
         "requests GPUs, and tolerates the taints of neither Node gpu-1 nor another node with GPUs",
         ADVICE,
         alongside=(node(taints=TAINT),),
+    ),
+    Case(
+        "pods-repelled-by-chosen-nodes",
+        _device_plugin([{"operator": "Exists"}]),
+        _device_plugin([{"key": "nvidia.com/gpu", "operator": "Exists"}]),
+        "is for nodes with GPUs, and tolerates the taints of neither Node gpu-1 nor another of",
+        ADVICE,
+        alongside=(
+            node(
+                labels={"node.kubernetes.io/instance-type": "g4dn.xlarge"},
+                taints=[{"key": "dedicated", "value": "user", "effect": "NoSchedule"}],
+            ),
+        ),
     ),
 )

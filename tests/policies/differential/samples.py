@@ -60,8 +60,8 @@ class Sample:
 
     @property
     def is_mended(self) -> bool:
-        """Whether it is a text after its fault is corrected: the fronts report nothing about it."""
-        return self.name.removesuffix("-held").endswith("-fine")
+        """Whether it has no fault, or no longer one: the fronts report nothing about it."""
+        return self.name.removesuffix("-held").endswith(("-fine", "-good"))
 
     @property
     def file(self) -> str:

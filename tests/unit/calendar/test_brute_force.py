@@ -23,7 +23,7 @@ from tests.unit.calendar.oracle import (
 
 END = BEGIN + timedelta(minutes=TICK * TICKS)
 SETS = 10_000
-PARTS = 10
+PARTS = 40
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from gpufleet_vcenter.properties import (
     PROPERTIES,
     MachineChangeKind,
 )
+from tests.examples import has_changed
 from tests.unit.change.leaf_mutations import mutations
 
 SLICED: dict[str, Any] = {"timeSlicing": {"replicas": 4}}
@@ -172,7 +173,7 @@ def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]
 
 RAW = ("nodeGroup", "launchTemplate", "nodePool")
 """Arguments that are passed on: a key that no source explains is unknown, and no other field is."""
-SAMPLED = 60
+SAMPLED = 60 if has_changed("gpufleet/change/*") else 180
 """A commit tries one of this number of mutations; the nightly run tries all."""
 
 

@@ -1,17 +1,20 @@
 """The schema describes every key, accepts what compiles, and the committed copies are current."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
 
-from gpufleet.cli.schema import fleet_schema, reference_page, stack_schema
+from gpufleet.cli import schema as made
+from gpufleet.cli.schema import reference_page
 from tests.unit.cli.broken_specs import GOOD, changed
 from tests.unit.fleet.test_compile import DESIGN_EXAMPLE
 
 ROOT = Path(__file__).parents[3]
+fleet_schema, stack_schema = cache(made.fleet_schema), cache(made.stack_schema)
 
 
 def test_it_is_a_valid_schema():

@@ -13,6 +13,7 @@ from gpufleet_sandbox.cloud.checking import problems
 from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet_sandbox.cloud.gcp.message import node_pool_message
 from gpufleet_sandbox.cloud.sdk import Sdk
+from tests.examples import examples
 from tests.unit.components.random_fleets import CONNECTIONS, fleets
 from tests.unit.components.random_options import without_raw
 from tests.unit.components.snapshots import whole
@@ -56,7 +57,7 @@ def check(run: Any) -> Callable[[int], None]:
 
 
 def test_forty_random_fleets(check: Callable[[int], None]) -> None:
-    check(40)
+    check(examples(40))
 
 
 @pytest.mark.nightly

@@ -16,8 +16,7 @@ from gpufleet.platforms.eks.autoscaler_tags import (
 )
 from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.render.kueue_flavors import resource_flavor
-from gpufleet.render.kueue_queues import team_quota
+from gpufleet.render.kueue_queues import resource_flavor, team_quota
 from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.pod_request import pod_spec

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry, MigProfile
-from gpufleet.partition.dra_counters import counters
+from gpufleet.partition.dra import counters
 from gpufleet.partition.partition import Partition
 
 

@@ -9,7 +9,7 @@ import pytest
 from gpufleet.catalogue import Gpu, load
 from gpufleet.cluster.site import Site
 from gpufleet.findings import Finding, Severity
-from gpufleet.partition.dra_counters import counters
+from gpufleet.partition.dra import counters
 from gpufleet.partition.dra_gates import EXCLUDES, conflicts
 from gpufleet.partition.dra_offers import mig_class
 from gpufleet.partition.partition import Partition, cut

@@ -6,6 +6,7 @@ import pytest
 
 from gpufleet.catalogue import Evidence, Gpu, MigGeometry, load
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
+from tests.examples import sweep
 from tests.unit.partition import brute_force
 
 PARTITIONABLE = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
@@ -37,6 +38,9 @@ def shape(geometry: MigGeometry) -> tuple[object, ...]:
 
 
 ONE_PER_SHAPE = list({shape(gpu.mig): gpu for gpu in PARTITIONABLE if gpu.mig}.values())
+
+
+COMPARED = sweep(ONE_PER_SHAPE, "gpufleet/partition/*.py", "gpus.jsonl", "mig.jsonl")
 
 
 def placed(answer: MigPlacement | Refusal) -> MigPlacement:
@@ -77,7 +81,7 @@ def assert_legal(geometry: MigGeometry, placement: MigPlacement) -> None:
     assert brute_force.limits_hold(geometry, counts)
 
 
-@pytest.mark.parametrize("gpu", ONE_PER_SHAPE, ids=lambda gpu: gpu.key)
+@pytest.mark.parametrize("gpu", COMPARED, ids=lambda gpu: gpu.key)
 def test_equals_brute_force_on_every_multiset(gpu: Gpu) -> None:
     geometry = gpu.mig
     assert geometry is not None

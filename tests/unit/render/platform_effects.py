@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import yaml
@@ -59,7 +60,13 @@ class Effect:
 
 
 def effect(platform: str, pool: Mapping[str, Any], fleet: Mapping[str, Any]) -> Effect:
-    """Compile and render one pool in one fleet."""
+    """Compile and render one pool in one fleet; most fields are tried with the same pool."""
+    return _effect(platform, json.dumps(pool), json.dumps(fleet))
+
+
+@cache
+def _effect(platform: str, pool_text: str, fleet_text: str) -> Effect:
+    pool, fleet = json.loads(pool_text), json.loads(fleet_text)
     base = {"name": "chat", **MACHINES[platform], "nodes": {"min": 1, "max": 3}}
     named = {key: value for key, value in pool.items() if value is not None}
     declared = {key: value for key, value in base.items() if key not in pool} | named

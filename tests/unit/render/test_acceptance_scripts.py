@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.render.acceptance_pods import FOLDER
+from gpufleet.render.acceptance import FOLDER
 from gpufleet_sandbox.operands.hardware import read_hardware
 from gpufleet_sandbox.operands.node_tests import PROGRAMS
 from gpufleet_sandbox.operands.sick_gpus import write_outputs

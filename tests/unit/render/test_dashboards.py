@@ -7,8 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gpufleet.render.dashboards import dashboard_config_maps, dashboards
-from gpufleet.render.dashboards.console import console_dashboard
+from gpufleet.render.dashboards import console_dashboard, dashboard_config_maps, dashboards
 from gpufleet.render.recording_rules import recording_rules
 from tests.unit.render.dashboard_queries import queries
 from tests.unit.render.fleets import TEAMS, compiled, eks, watched

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_configuration, kueue_values
-from gpufleet.render.kueue_queues import cluster_queues, team_quota
+from gpufleet.render.kueue_queues import cluster_queues, kueue_objects, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from tests.unit.render.fleets import TEAMS, compiled, eks
 from tests.unit.render.upstream_definitions import assert_accepted

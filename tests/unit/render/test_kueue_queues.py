@@ -4,8 +4,7 @@ import pytest
 
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.kueue_quota import quota_pools
-from gpufleet.render.kueue_flavors import resource_flavor
-from gpufleet.render.kueue_queues import cluster_queues, local_queues
+from gpufleet.render.kueue_queues import cluster_queues, local_queues, resource_flavor
 from gpufleet.render.kueue_rules import validate_queues
 from tests.unit.render.fleets import TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden

@@ -10,7 +10,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.render.network_operator import (
+from gpufleet.render.manifests import (
     network_namespace,
     network_release_values,
     nic_cluster_policy,

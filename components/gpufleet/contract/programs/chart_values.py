@@ -1,10 +1,14 @@
 """Values of a chart: a mapping, read in the way Helm reads it."""
 
+from dataclasses import replace
 from typing import Any
 
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.program import Reader
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.contract.schemas import SchemaCodes, values_release
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.shapes import as_mapping
 
@@ -17,3 +21,14 @@ def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[
         code = f"{prefix}-no-mapping"
         report.say("values-no-mapping", "", code=code, kind=kind_of(read.data))
     return values
+
+
+def chart_codes(codes: SchemaCodes, reader: Reader, *, older: bool = False) -> SchemaCodes:
+    """The codes of a family for values of its chart. `older`: no release is given, and the values
+    are those of an older one."""
+    release, at = values_release(reader.program), reader.numbers
+    if at is not None and not reader.is_default:
+        older = at[:2] < numbers(release)[:2]
+    return replace(
+        codes, reader=f"the {reader.program} chart", of_release=release if older else None
+    )

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.chart_release import chart_codes
-from gpufleet.contract.programs.chart_values import validate_values
+from gpufleet.contract.programs.chart_values import chart_codes, validate_values
 from gpufleet.contract.programs.dra_chart import validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.rule_tables import rules_in

@@ -10,7 +10,7 @@ from gpufleet.catalogue.features import Release, numbers
 from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import offered_twice
-from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.chart_values import chart_codes
 from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.chart_values import chart_codes
 from gpufleet.contract.programs.custom_resources import Objects, objects_of, share_nodes
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.json_document import json_problem

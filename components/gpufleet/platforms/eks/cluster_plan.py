@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.components_base.cluster_networks import (
-    file_arguments,
     ipv4_network,
     validate_public_access,
 )
@@ -22,6 +21,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
+from gpufleet.render.data_files import data_file
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
 
 _finding = findings_in(__file__)
@@ -140,7 +140,7 @@ def cluster_resources(plan: EksClusterPlan) -> dict[str, dict[str, Any]]:
         "types": list(system.instance_types),
         "most_nodes": system.nodes + 1,
     }
-    made = file_arguments(Path(__file__).with_name("cluster.yaml"), known)
+    made = data_file("cluster", known, Path(__file__).parent) or {}
     if declared.log_types:
         made["cluster"]["enabledClusterLogTypes"] = list(declared.log_types)
     network: dict[str, Any] = {"endpointPrivateAccess": True, "endpointPublicAccess": bool(public)}

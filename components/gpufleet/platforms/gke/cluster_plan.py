@@ -15,7 +15,6 @@ from typing import Any
 
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
 from gpufleet.components_base.cluster_networks import (
-    file_arguments,
     ipv4_network,
     validate_public_access,
 )
@@ -26,6 +25,7 @@ from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.render.data_files import data_file
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 
 _finding = findings_in(__file__)
@@ -145,7 +145,7 @@ def cluster_resources(plan: GkeClusterPlan) -> dict[str, dict[str, Any]]:
         "private_endpoint": not public,
         "authorized": [{"cidrBlock": cidr} for cidr in public],
     }
-    made = file_arguments(Path(__file__).with_name("cluster.yaml"), known)
+    made = data_file("cluster", known, Path(__file__).parent) or {}
     if declared.zones:
         made["cluster"]["nodeLocations"] = list(declared.zones)
     if declared.gcs_fuse:

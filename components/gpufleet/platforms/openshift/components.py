@@ -41,8 +41,7 @@ from gpufleet.render.gpu_operator_values import (
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.render.manifests import config_map
-from gpufleet.render.network_operator import nic_cluster_policy, secondary_networks
+from gpufleet.render.manifests import config_map, nic_cluster_policy, secondary_networks
 from gpufleet.spec.base import Ownership
 
 

@@ -12,12 +12,14 @@ from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
+from tests.examples import examples, has_changed
 from tests.schema_mutations import UPSTREAM, definitions, mutations, smallest
 
 FILES = sorted(path.name for path in UPSTREAM.glob("*.yaml"))
 OTHER_COPY = "resource.nvidia.com_computedomains.gpu-operator-v26.7.0.yaml"
 """The operator's copy of a definition; the catalogue has the driver's."""
-MOST = 6_000
+CHANGED = has_changed("contract/schemas/*", "catalogue/schemas.py", "schemas/*.json")
+MOST = 6_000 if CHANGED else examples(6_000)
 """Mutations of one definition that are tried; of more, a sample with a fixed seed."""
 
 
@@ -53,7 +55,7 @@ FAMILIES = {
 }
 """Kind of `check` -> kinds of objects it validates."""
 NAMES = {"NicClusterPolicy": "nic-cluster-policy"}
-TRIED = 150
+TRIED = 150 if CHANGED else examples(150)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)

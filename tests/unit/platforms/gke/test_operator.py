@@ -10,7 +10,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
-from gpufleet.render.kueue_flavors import resource_flavor
+from gpufleet.render.kueue_queues import resource_flavor
 from gpufleet.render.pod_request import pod_spec
 from tests.unit.platforms.gke.fleet_pools import L4, RESERVED, SPOT, ZONE, gke, with_pools
 

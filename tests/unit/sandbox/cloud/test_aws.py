@@ -331,6 +331,7 @@ for index in range(2):
 """
 
 
+@pytest.mark.nightly
 def test_two_processes_share_an_account(tmp_path: Path) -> None:
     running = [
         subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(tmp_path), name], cwd=ROOT)

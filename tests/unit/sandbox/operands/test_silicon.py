@@ -15,6 +15,7 @@ from gpufleet_sandbox.operands.silicon import (
     states_as_data,
     states_from_data,
 )
+from tests.examples import sweep
 
 A100_40 = BOARDS["NVIDIA A100-SXM4-40GB"]
 A100 = BOARDS["NVIDIA A100-SXM4-80GB"]
@@ -49,7 +50,11 @@ def fits_somewhere(board: Board, counts: tuple[int, ...]) -> bool:
     return place(counts, frozenset())
 
 
-@pytest.mark.parametrize("board", [A30, A100, H100], ids=lambda board: board.product)
+@pytest.mark.parametrize(
+    "board",
+    sweep([H100, A100, A30], "sandbox/operands/*.py"),
+    ids=lambda board: board.product,
+)
 def test_every_multiset_is_decided_as_by_exhaustive_search(board: Board) -> None:
     feasible = 0
     for counts in product(*(range(shape.most + 1) for shape in board.shapes)):
