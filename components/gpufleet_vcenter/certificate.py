@@ -71,9 +71,4 @@ def _offered(endpoint: Endpoint) -> str:
         address = (endpoint.server, endpoint.port)
         return ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
     except OSError as problem:
-        raise unreachable(endpoint, problem) from None
-
-
-def unreachable(endpoint: Endpoint, problem: object) -> VsphereError:
-    """Error: no connection to the server, and the reason."""
-    return failed("connection/unreachable", endpoint=endpoint, problem=problem)
+        raise failed("connection/unreachable", endpoint=endpoint, problem=problem) from None

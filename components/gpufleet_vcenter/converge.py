@@ -2,15 +2,14 @@
 """Changes of a machine to its declaration, from any state: reconfiguration, start and stop,
 progress of its guest and node, and removal of data that is no longer needed. Safe to repeat."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy, VsphereWaitFor
-from gpufleet.spec.platforms.vsphere_policy import DeletePolicy, LatencySensitivity
-from gpufleet_vcenter.changes import MachineDifference
+from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
@@ -45,7 +44,7 @@ def converge(
     """
     session, settings = work.session, work.settings
     for _ in range(_ATTEMPTS):
-        lacking = _lacks(work, live, first_boot, before)
+        lacking = difference(work, live, first_boot, before)
         if lacking.refused:
             raise VsphereError("vsphere-fault", f"{live.name}: {'; '.join(lacking.refused)}")
         if not lacking.parts and lacking.upgrade is None:
@@ -75,58 +74,12 @@ def converge(
             mmio_gib=mmio_of(settings),
         )
         live = still_there(session, live)
-        lacking = _lacks(work, live, first_boot, before)
+        lacking = difference(work, live, first_boot, before)
         if not lacking.parts and lacking.upgrade is None:
             return live
     raise failed(
         "conflict/machine", live=live, attempts=_ATTEMPTS, event=last_event(session, live.reference)
     )
-
-
-def _lacks(
-    work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
-) -> MachineDifference:
-    """Differences between declaration and machine.
-
-    With high latency sensitivity all processor time must be reserved, else ESXi does not start the
-    machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min) should be at
-    least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource Management).
-    """
-    devices, mhz = _fixed_backings(work, live.host), 0
-    if work.settings.latency_sensitivity is LatencySensitivity.HIGH and live.host is not None:
-        known = one(work.session, live.host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
-        mhz = work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
-    return difference(work, live, devices, first_boot, before, mhz)
-
-
-def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
-    """Address -> backing of the host's device, for fixed passthrough; else nothing is read."""
-    addresses, compute = work.settings.fixed_addresses, work.place.compute
-    if not addresses:
-        return {}
-    known = work.session.call(
-        lambda: compute.environmentBrowser.QueryConfigTarget(host)
-    ).pciPassthrough
-    offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
-    absent = [address for address in addresses if address not in offered]
-    if absent:
-        raise failed(
-            "gpu-none/no-device",
-            host=getattr(host, "_moId", "the host"),
-            absent=absent,
-            offered=sorted(offered),
-        )
-    kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
-    return {
-        address: kind(
-            id=address,
-            deviceId=f"{offered[address].pciDevice.deviceId & 0xFFFF:04x}",
-            systemId=offered[address].systemId,
-            vendorId=offered[address].pciDevice.vendorId,
-            deviceName=offered[address].pciDevice.deviceName,
-        )
-        for address in addresses
-    }
 
 
 def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
@@ -153,24 +106,21 @@ def move(work: MachineWork, live: Observed) -> None:
     """
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
-    if _at(work, live, "parent") != folder:
+    wanted: dict[str, tuple[Any, Callable[[], Any]]] = {
+        "resourcePool": (pool, lambda: machine.RelocateVM_Task(spec)),
+        "parent": (folder, lambda: folder.MoveIntoFolder_Task([machine])),
+    }
+
+    def wrong() -> dict[str, Callable[[], Any]]:
+        now = one(work.session, machine, vim.VirtualMachine, tuple(wanted)) or {}
+        return {path: start for path, (to, start) in wanted.items() if now.get(path) != to}
+
+    if "parent" in wrong():
         check_name(work, work.named())
-    for path, target, start in (
-        ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
-        ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),
-    ):
-
-        def lacking(
-            path: str = path, target: Any = target, start: Callable[[], Any] = start
-        ) -> Callable[[], Any] | None:
-            return None if _at(work, live, path) == target else start
-
-        what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
-        changed_until(work.session, machine, lacking, seconds, what, "machine")
-
-
-def _at(work: MachineWork, live: Observed, path: str) -> Any:
-    return (one(work.session, live.reference, vim.VirtualMachine, (path,)) or {}).get(path)
+    what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
+    changed_until(
+        work.session, machine, lambda: next(iter(wrong().values()), None), seconds, what, "machine"
+    )
 
 
 _CALLS = 3

@@ -19,6 +19,7 @@ from gpufleet_vcenter.errors import (
     failed,
     said,
 )
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
@@ -112,7 +113,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     """Clone and start, on one host after the other until one can; in a datastore cluster on the
     datastore of it that has most room."""
     live = work.named()
-    if live is not None and work.is_begun(live):
+    if live and work.standing(live) is Standing.PENDING and work.is_key(live):
         destroy(work, live)  # the declaration has changed since
     else:
         check_name(work, live)

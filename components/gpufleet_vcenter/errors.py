@@ -53,11 +53,7 @@ def rows_of(table: str) -> Mapping[str, Mapping[str, str]]:
     return {row["row"]: row for row in map(json.loads, text.splitlines())}
 
 
-Fact = object | Sequence[str]
-"""A value in a text; of a sequence the text has all values with commas, or `none`."""
-
-
-def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> VsphereError:
+def failed(row: str, *, fault: str = "", left: str = "", **facts: object) -> VsphereError:
     """The failure of a row of `failures.jsonl`, which has the texts: each is written once.
 
     Args:
@@ -71,13 +67,13 @@ def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> Vsphe
     return VsphereError(code, message, fix, fault, left or stays)
 
 
-def said(row: str, part: str = "message", **facts: Fact) -> str:
+def said(row: str, part: str = "message", **facts: object) -> str:
     """One text of a row, with its facts; empty: the row has none.
 
     Args:
         row: Its name.
         part: `message`, `fix` or `left`. Default: the message.
-        facts: Values in the text.
+        facts: Values in the text; of a sequence the text has all values with commas, or `none`.
     """
     told: dict[str, object] = {}
     for name, fact in facts.items():

@@ -59,9 +59,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         if given is None:
             return CheckResult(news, [])
         failures = [
-            CheckFailure(path, reason)
+            CheckFailure(f"nodes.{key}.{path}", reason)
             for key, node in given.nodes.items()
-            for path, reason in _problems(key, node)
+            for path, reason in problems(declared(node))
+            if not has_unknown(node.get(path.partition(".")[0]))
         ]
         if failures:
             return CheckResult(news, failures)
@@ -199,15 +200,6 @@ def _run(given: GroupInputs, before: Mapping[str, Machine]) -> GroupRun:
     some = next(iter((*given.nodes.values(), *before.values())))
     widths = given.creation_width, given.rollout_width
     return GroupRun(given.group, some, *widths, given.after, _with_uuid(before))
-
-
-def _problems(key: str, node: Machine) -> list[tuple[str, str]]:
-    unknown = {name for name, value in node.items() if has_unknown(value)}
-    return [
-        (f"nodes.{key}.{path}", reason)
-        for path, reason in problems(declared(node))
-        if path.split(".", 1)[0] not in unknown
-    ]
 
 
 def _known(props: dict[str, Any]) -> GroupInputs:

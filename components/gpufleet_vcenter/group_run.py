@@ -11,7 +11,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED, warn
-from gpufleet_vcenter.adapters import found_network
+from gpufleet_vcenter.adapters import adapter_type, found_network, on_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import await_ready, still_there
@@ -24,7 +24,7 @@ from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import datacenter_of, looked_up
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
+from gpufleet_vcenter.outputs import OBSERVED, MachineContext, inputs_kept, outputs
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
@@ -101,7 +101,8 @@ def change(
     """
     found = changes(olds, inputs_kept(given)) if found is None else found
     if all(one.kind is MachineChangeKind.SETTING for one in found):
-        return {**observed_of(olds), **inputs_kept(given)}
+        seen = {key: olds[key] for key in OBSERVED if key in olds}
+        return {**seen, **inputs_kept(given)}
     work = _opened(given, uuid)
     settings = work.settings
     # Not known in `check`: it sees the previous inputs, and not the machines in vCenter.
@@ -130,13 +131,17 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
     about = None if host is None else one(session, host, vim.HostSystem, ("name",))
     # Names of the machine's networks are read only if adapters are declared.
     told = any(network is not None for network, _ in work.settings.place.adapters)
-    networks = [found_network(session, network) for network in live.networks if told]
+    found = [found_network(session, network) for network in live.networks if told]
+    names = {network.id: network.name for network in found}
     return MachineContext(
         "" if about is None else str(about["name"]),
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or live.firmware),
         *found_on(session, work.settings, live),
-        {network.id: network.name for network in networks},
+        [
+            {"network": names.get(on_network(card), ""), "adapter": adapter_type(card)}
+            for card in live.adapters
+        ],
     )
 
 

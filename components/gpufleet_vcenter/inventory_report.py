@@ -122,7 +122,8 @@ def ask_inventory(
         gpus = [machines[0].gpu for machines in declared.values() if machines]
         shared = [gpu.profile for gpu in gpus if isinstance(gpu, SharedProfile)]
         if shared:
-            setups = read_setups(session, compute)
+            hosts = children(session, compute, vim.HostSystem, _PATHS)
+            setups = {str(host._moId): _setup(session, host, about) for host, about in hosts}
             answer["vgpu"] = [
                 {"host": host.name, "checks": vgpu_readiness(host, setups[host.id], shared)}
                 for host in found.hosts
@@ -228,14 +229,6 @@ _REFUSED = (
     vmodl.fault.ManagedObjectNotFound,
     vmodl.fault.InvalidRequest,
 )
-
-
-def read_setups(session: Session, compute: Any) -> dict[str, HostSetup]:
-    """Id of each host of a cluster -> its settings."""
-    return {
-        str(host._moId): _setup(session, host, found)
-        for host, found in children(session, compute, vim.HostSystem, _PATHS)
-    }
 
 
 def _setup(session: Session, host: Any, found: Any) -> HostSetup:

@@ -22,7 +22,7 @@ from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
-from gpufleet_vcenter.settings import NodeSettings, Place
+from gpufleet_vcenter.settings import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +123,6 @@ class FoundPlace:
         found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
         names = {store: str(known["name"]) for store, known in found if "name" in known}
         return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
-
-
-def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
-    """The objects that the declaration names."""
-    stores = tuple(sorted({d.datastore for d in settings.extra_disks if d.datastore is not None}))
-    known = (settings.place.model_copy(update={"hosts": (), "deny_hosts": ()}), stores)
-    if known not in session.places:
-        session.places[known] = FoundPlace(session, settings.place, stores)
-    return session.places[known]
 
 
 def compute_of(session: Session, place: Place) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
+from gpufleet_vcenter.adapters import unmatched
 from gpufleet_vcenter.described import Tag, tags_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, first_disk, plugged_disks, store_of
 from gpufleet_vcenter.errors import said
@@ -32,8 +32,8 @@ class MachineContext:
     """Declared custom attributes that it has."""
     tags: frozenset[Tag] = frozenset()
     """Declared tags that it has."""
-    networks: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Id -> name of its adapters' networks; empty if no network is declared."""
+    adapters: Sequence[Mapping[str, str]] = ()
+    """Network and type of each adapter, by names; without networks if none is declared."""
     node_lost_since: str = ""
     """Time since which its node is not Ready, if the machine is to be replaced for that."""
     cannot_be_replaced: str = ""
@@ -54,7 +54,7 @@ def drifted(settings: NodeSettings, live: Observed, seen: MachineContext) -> dic
         found["customAttributes"] = dict(seen.attributes)
     if tags_of(settings) - seen.tags:
         found["tags"] = [{"category": c, "name": n} for c, n in sorted(seen.tags)]
-    found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
+    found.update(adapter_drift(settings.place, seen.adapters))
     if not live.memory_locked:
         found["memoryLocked"] = False
     size = disk_bytes(first_disk(live))
@@ -75,18 +75,6 @@ def drifted(settings: NodeSettings, live: Observed, seen: MachineContext) -> dic
     if live.power != "poweredOn":
         found["powerState"] = live.power
     return found
-
-
-def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str, str]]:
-    """Network and type of each adapter, by names.
-
-    Args:
-        networks: Id of a network -> name.
-    """
-    return [
-        {"network": networks.get(on_network(card), ""), "adapter": adapter_type(card)}
-        for card in live.adapters
-    ]
 
 
 def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -158,11 +146,6 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def observed_of(olds: Mapping[str, Any]) -> dict[str, Any]:
-    """The outputs that are not inputs: the values that the last read of vCenter returned."""
-    return {key: olds[key] for key in OBSERVED if key in olds}
-
-
 def outputs(
     properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
 ) -> dict[str, Any]:
@@ -209,7 +192,7 @@ def outputs(
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
     # If the declaration names all adapters, others are undeclared.
-    _, cards = _matched(settings.place, told_adapters(live, seen.networks))
+    _, cards = _matched(settings.place, seen.adapters)
     cards = cards if settings.place.networks else []
     lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
     states = {

@@ -11,7 +11,7 @@ from pyVmomi import vim, vmodl
 from gpufleet_vcenter import identity
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import FoundPlace, find_place, machines_with
+from gpufleet_vcenter.lookup import FoundPlace, machines_with
 from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import events, one, properties
 from gpufleet_vcenter.session import Session
@@ -65,17 +65,18 @@ class MachineWork:
 
     @property
     def place(self) -> FoundPlace:
-        """Every object that the declaration names."""
-        return find_place(self.session, self.settings)
+        """Every object that the declaration names, looked up once."""
+        disks, place = self.settings.extra_disks, self.settings.place
+        stores = tuple(sorted({disk.datastore for disk in disks if disk.datastore is not None}))
+        known = (place.model_copy(update={"hosts": (), "deny_hosts": ()}), stores)
+        if known not in self.session.places:
+            self.session.places[known] = FoundPlace(self.session, place, stores)
+        return self.session.places[known]
 
     def standing(self, live: Observed) -> Standing:
         """Relation of a machine in vCenter to the group of this machine."""
         of, server = self.settings, self.session.server_id
         return live.standing_in(server, of.group, of.life)
-
-    def is_begun(self, live: Observed) -> bool:
-        """Whether it is incomplete, and an earlier run of this stack began it for this key."""
-        return self.standing(live) is Standing.PENDING and self.is_key(live)
 
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, with any owner."""

@@ -3,7 +3,6 @@ validated without further calls."""
 
 import csv
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,11 +165,9 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
             reasons.append(str(_name_taken(settings, live)))
 
 
-@cache
-def _privileges() -> tuple[tuple[str, str, str], ...]:
-    """Kind of object, condition, and the privilege that the user then needs on it."""
-    with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as file:
-        return tuple((row["object"], row["when"], row["privilege"]) for row in csv.DictReader(file))
+with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as _file:
+    _PRIVILEGES = [(row["object"], row["when"], row["privilege"]) for row in csv.DictReader(_file)]
+"""Kind of object, condition, and the privilege that the user then needs on it."""
 
 
 def check_privileges(work: MachineWork, template: Observed) -> None:
@@ -198,7 +195,7 @@ def check_privileges(work: MachineWork, template: Observed) -> None:
         "cluster": [found.compute],
     }
     asked: dict[Any, list[str]] = {}
-    for kind, when, privilege in _privileges():
+    for kind, when, privilege in _PRIVILEGES:
         if states[when] if when in states else getattr(settings, to_snake(when)):
             for item in objects[kind]:
                 asked.setdefault(item, []).append(privilege)

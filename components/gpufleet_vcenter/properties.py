@@ -46,8 +46,8 @@ class MachineProperty:
     in the table). None: it is not such a value."""
     names: str
     """Kind of vCenter's object that it names; empty: it does not name an object."""
-    names_in: tuple[str, str] | None
-    """For a list of rows: the field that names an object, and the kind of the object."""
+    names_in: str
+    """For a list of rows: the field with the name; empty: it is the name."""
     as_in_template: bool
     """Default: the template's value, and later the machine's value."""
     drift_only: bool
@@ -77,8 +77,8 @@ def _property(row: Mapping[str, str]) -> MachineProperty:
         MachineChangeKind(row["change"]),
         row["read"],
         row["plain"].removeprefix("-") if row["plain"] else None,
-        "" if field else kind,
-        (field, kind) if field else None,
+        kind,
+        field,
         "template" in flags,
         "drift" in flags,
         "firstBoot" in flags,
@@ -139,12 +139,10 @@ def names_of(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """Every object that a declaration names: key in `Objects` -> kind and name."""
     listed: list[tuple[str, Any]] = []
     for one in PROPERTIES.values():
-        value: Any = value_at(given, one.path)
-        if one.names:
-            listed.append((one.names, value))
-        if one.names_in is not None:
-            name, kind = one.names_in
-            listed += [(kind, row.get(name)) for row in value or () if isinstance(row, Mapping)]
+        value: Any = value_at(given, one.path) if one.names else None
+        rows = (value or ()) if one.names_in else ({"": value},)
+        found = (row.get(one.names_in) for row in rows if isinstance(row, Mapping))
+        listed += [(one.names, name) for name in found]
     return {
         f"{kind} {name}": (kind, name)
         for kind, name in listed
@@ -154,18 +152,16 @@ def names_of(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 def meant(one: MachineProperty, value: Any, objects: Objects) -> Any:
     """The value of a property with each name that is known as the reference of its object."""
-    if one.names:
-        return objects.get(f"{one.names} {value}", value)
-    if one.names_in is not None and isinstance(value, list):
-        name, kind = one.names_in
-        rows: list[Any] = value
-        return [
-            {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))}
-            if isinstance(row, Mapping)
-            else row
-            for row in rows
-        ]
-    return value
+    kind, name = one.names, one.names_in
+    if not name:
+        return objects.get(f"{kind} {value}", value) if kind else value
+    rows: list[Any] = value if isinstance(value, list) else []
+    return [
+        {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))}
+        if isinstance(row, Mapping)
+        else row
+        for row in rows
+    ] or value
 
 
 def value_at(properties: Mapping[str, Any], path: str) -> Any:

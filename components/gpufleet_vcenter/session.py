@@ -30,7 +30,7 @@ from tenacity import stop_after_attempt as stop_after_attempts
 from urllib3.exceptions import HTTPError
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.certificate import tls_context, unreachable, untrusted
+from gpufleet_vcenter.certificate import tls_context, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.settings import Endpoint
@@ -70,6 +70,7 @@ LOST = (OSError, http.client.HTTPException)
 """Exceptions of a broken connection. TLS failures are OSErrors too, and are handled equally."""
 
 
+_AWAY = "connection/unreachable"
 _PASSING = (
     ConnectionError,
     TimeoutError,
@@ -183,7 +184,7 @@ class Session:
         try:
             return patient(when, 0.2, 10)(operation)
         except when as problem:
-            raise unreachable(self.endpoint, problem) from None
+            raise failed(_AWAY, endpoint=self.endpoint, problem=problem) from None
 
     def _connect(self) -> Any:
         endpoint = self.endpoint
@@ -210,10 +211,11 @@ class Session:
             raise self._known.refused(endpoint.server, "InvalidLogin") from None
         except ssl.SSLError as problem:
             raise untrusted(endpoint, problem) from None
-        except vim.fault.HostConnectFault as problem:
-            raise unreachable(endpoint, getattr(problem, "msg", problem)) from None
+        except vim.fault.HostConnectFault as fault:
+            problem = getattr(fault, "msg", fault)
+            raise failed(_AWAY, endpoint=endpoint, problem=problem) from None
         except LOST as problem:
-            raise unreachable(endpoint, problem) from None
+            raise failed(_AWAY, endpoint=endpoint, problem=problem) from None
 
 
 _ROOT = "/rest/com/vmware/cis"
@@ -261,7 +263,7 @@ class Rest:
                     self._log_in()
                     status, answer = self._answer(method, path, body)
             except (HTTPError, OSError) as problem:
-                raise unreachable(self._endpoint, problem) from None
+                raise failed(_AWAY, endpoint=self._endpoint, problem=problem) from None
         if status < 300:
             return answer.get("value") if isinstance(answer, dict) else None
         raise self._refusal(f"{method} {_ROOT}{path}", status, answer)

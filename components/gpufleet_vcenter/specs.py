@@ -1,21 +1,24 @@
 # pyright: standard
 """Declarations as vCenter's specs: the clone, and the differences of a live machine."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.adapters import adapter_changes, unmatched
 from gpufleet_vcenter.changes import MachineDifference, older_hardware
 from gpufleet_vcenter.disks import disk_changes, first_disk, grow, profiles
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.guest_data import guest_keys
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.properties import PROPERTIES, plain_differences
+from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
@@ -31,9 +34,18 @@ _ADDED_KEY = -100
 """First key of new devices: each has a different negative key."""
 
 
-def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
+def _cpu_allocation(work: MachineWork, live: Observed) -> Any | None:
     """Reservation and shares of processor time, both: it is not documented whether one alone keeps
-    the other. None: both are as declared."""
+    the other. None: both are as declared.
+
+    With high latency sensitivity all processor time must be reserved, else ESXi does not start the
+    machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min) should be at
+    least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource Management).
+    """
+    settings, least_mhz = work.settings, 0
+    if settings.latency_sensitivity is LatencySensitivity.HIGH and live.host is not None:
+        known = one(work.session, live.host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
+        least_mhz = settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
     declared = settings.cpu_reservation_mhz
     mhz = max(least_mhz, live.cpu_reservation_mhz if declared is None else declared)
     level = str(settings.cpu_shares or live.cpu_shares)
@@ -90,22 +102,15 @@ def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
 
 
 def difference(
-    work: MachineWork,
-    live: Observed,
-    devices: dict[str, Any],
-    first_boot: bool,
-    before: NodeSettings | None,
-    cpu_mhz: int,
+    work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
 ) -> MachineDifference:
     """Changes of an existing machine.
 
     Args:
         live: Its current state.
-        devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
         before: The previous declaration. After the first boot only its parts are removed; all other
             undeclared parts of a machine were added outside and stay.
-        cpu_mhz: Processor time that must be reserved.
     """
     settings, place, found = work.settings, work.place, MachineDifference()
     parts, keys = found.parts, found.keys
@@ -121,7 +126,7 @@ def difference(
     if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
         parts["memoryReservationLockedToMax"] = True
         parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
-    cpu = _cpu_allocation(settings, live, cpu_mhz)
+    cpu = _cpu_allocation(work, live)
     parts |= {} if cpu is None else {"cpuAllocation": cpu}
     keys |= wanted_extra_config(work)
     if first_boot:
@@ -132,10 +137,16 @@ def difference(
     for path, own in (("mmioGib", {USE_MMIO, MMIO_SIZE}), ("extraConfig", settings.extra_config)):
         if any(live.extra_config.get(key, "") != keys[key] for key in own):
             found.differs(path)
-    _upgrade(found, settings, live)
+    wanted = settings.hardware_version
+    if wanted not in (None, live.hardware_version):
+        reason = older_hardware(live.hardware_version, wanted)
+        found.refused += [] if reason is None else [f"hardwareVersion: {reason}"]
+        if reason is None:
+            found.upgrade = wanted
+            found.differs("hardwareVersion")
     declared = (settings,) if before is None else (settings, before)
     ours = None if first_boot else [gpu for one in declared for gpu in one.devices]
-    _gpu_changes(found, settings, live, devices, ours)
+    _gpu_changes(found, work, live, ours)
     if settings.disk_gib is not None and (disk := first_disk(live)) is not None:
         grow("diskGib", disk, settings.disk_gib, found)
     elif settings.disk_gib is not None:
@@ -151,32 +162,17 @@ def difference(
     return found
 
 
-def _upgrade(found: MachineDifference, settings: NodeSettings, live: Observed) -> None:
-    wanted = settings.hardware_version
-    if wanted is None or wanted == live.hardware_version:
-        return
-    reason = older_hardware(live.hardware_version, wanted)
-    if reason is not None:
-        found.refused.append(f"hardwareVersion: {reason}")
-        return
-    found.upgrade = wanted
-    found.differs("hardwareVersion")
-
-
 def _options(keys: dict[str, str]) -> list[Any]:
     return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
 
 
 def _gpu_changes(
-    found: MachineDifference,
-    settings: NodeSettings,
-    live: Observed,
-    devices: dict[str, Any],
-    own: Collection[Device] | None,
+    found: MachineDifference, work: MachineWork, live: Observed, own: Collection[Device] | None
 ) -> None:
     """Add missing devices and remove undeclared ones of ours (None: all); matched by backing,
     removed by key."""
-    lacking, free = unmatched(settings.devices, live.gpus, lambda gpu, wish: gpu.backing == wish)
+    wanted, devices = work.settings.devices, _fixed_backings(work, live.host)
+    lacking, free = unmatched(wanted, live.gpus, lambda gpu, wish: gpu.backing == wish)
     surplus = [gpu for gpu in free if own is None or gpu.backing in own]
     removed = [
         _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
@@ -190,6 +186,36 @@ def _gpu_changes(
     ]
     found.devices += removed + added
     found.off += ["gpu"] if removed or added else []
+
+
+def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
+    """Address -> backing of the host's device, for fixed passthrough; else nothing is read."""
+    addresses, compute = work.settings.fixed_addresses, work.place.compute
+    if not addresses:
+        return {}
+    known = work.session.call(
+        lambda: compute.environmentBrowser.QueryConfigTarget(host)
+    ).pciPassthrough
+    offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
+    absent = [address for address in addresses if address not in offered]
+    if absent:
+        raise failed(
+            "gpu-none/no-device",
+            host=getattr(host, "_moId", "the host"),
+            absent=absent,
+            offered=sorted(offered),
+        )
+    kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
+    return {
+        address: kind(
+            id=address,
+            deviceId=f"{offered[address].pciDevice.deviceId & 0xFFFF:04x}",
+            systemId=offered[address].systemId,
+            vendorId=offered[address].pciDevice.vendorId,
+            deviceName=offered[address].pciDevice.deviceName,
+        )
+        for address in addresses
+    }
 
 
 def _backing(wish: Device, devices: dict[str, Any]) -> Any:

@@ -87,15 +87,13 @@ def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[fr
         check_pod(settings, rooms, needed[None], count)
         fitting = [room for room in rooms if not room.shut]
         reach.append(frozenset(r.id for r in fitting if r.free_bytes >= with_reserve(needed[None])))
-    elif own is not None:
-        (room,) = datastore_rooms(session, [own], found.policy)
-        asked = {store.reference: name for name, store in found.disk_stores.items()}
-        size = needed[None] + needed.get(asked.get(own), 0) * (own in asked)
-        check_datastore(settings, size, room, count)
-        reach.append(frozenset((room.id,)))
+        own = None
+    wanted: dict[Any, int] = {} if own is None else {own: needed[None]}
     for name, store in sorted(found.disk_stores.items()):
-        (room,) = datastore_rooms(session, [store.reference])
-        check_datastore(settings, needed[name], room, count)
+        wanted[store.reference] = wanted.get(store.reference, 0) + needed[name]
+    for store, size in wanted.items():
+        (room,) = datastore_rooms(session, [store], found.policy if store == own else None)
+        check_datastore(settings, size, room, count)
         reach.append(frozenset((room.id,)))
     return tuple(dict.fromkeys(reach))
 

@@ -230,13 +230,8 @@ def changed_until(
             return
         step(session, start, seconds, f"changing {what}", f"{what} may change yet")
     if lacking() is not None:
-        raise failed(
-            "conflict/object",
-            what=what,
-            attempts=_ATTEMPTS,
-            event=last_event(session, item),
-            kind=kind,
-        )
+        event, row = last_event(session, item), "conflict/object"
+        raise failed(row, what=what, attempts=_ATTEMPTS, event=event, kind=kind)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,26 +21,28 @@ LEAST_WRAPPERS = 2
 needs_corpora = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"{CORPORA} is missing")
 
 
+Readings = list[tuple[Input, Reading, list[Any]]]
+
+
 @pytest.fixture(scope="module")
-def readings() -> list[tuple[Input, Reading]]:
-    """All public files, and what they hold."""
-    return [(one, read_input(one)) for one in find_inputs([str(CORPORA)])]
+def readings() -> Readings:
+    """All public files, what they hold, and their documents where they can be read."""
+    found = ((one, read_input(one)) for one in find_inputs([str(CORPORA)]))
+    return [(one, read, [] if read.problem else list(documents_of(one))) for one, read in found]
 
 
-def _releases(readings: list[tuple[Input, Reading]]) -> list[tuple[str, WrappedRelease]]:
+def _releases(readings: Readings) -> list[tuple[str, WrappedRelease]]:
     found: list[tuple[str, WrappedRelease]] = []
-    for one, reading in readings:
-        if reading.problem:
-            continue
-        for document in documents_of(one):
+    for one, _, documents in readings:
+        for document in documents:
             if isinstance(document.data, dict):
                 found += [(one.name, release) for release in releases_of(document.data, one.name)]
     return found
 
 
 @needs_corpora
-def test_every_wrapper_is_opened_or_named(readings: list[tuple[Input, Reading]]):
-    all_of_them = [reading for _, reading in readings]
+def test_every_wrapper_is_opened_or_named(readings: Readings):
+    all_of_them = [reading for _, reading, _ in readings]
     result = judged(all_of_them, read_settings({}), date(2026, 11, 23))
     named = {(one.file, one.reason.rpartition(" ")[2]) for one in result.not_judged}
     opened = {file.name for file in result.files if file.objects}
@@ -76,7 +79,7 @@ def test_values_of_other_charts_are_not_taken_for_those_of_the_operator():
 
 @needs_corpora
 def test_nothing_of_the_public_files_is_passed_over_in_silence(
-    readings: list[tuple[Input, Reading]],
+    readings: Readings,
 ):
     """An object gives facts, is named, or is of a kind that cannot concern a GPU."""
     from gpufleet_policies.readers.kubernetes_objects import (
@@ -85,11 +88,9 @@ def test_nothing_of_the_public_files_is_passed_over_in_silence(
         is_validated_kind,
     )
 
-    for one, reading in readings:
-        if reading.problem:
-            assert reading.not_judged, one.name
-            continue
-        for document in documents_of(one):
+    for one, reading, documents in readings:
+        assert reading.not_judged or not reading.problem, one.name
+        for document in documents:
             data = document.data
             if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
                 continue

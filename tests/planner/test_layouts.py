@@ -5,6 +5,7 @@ from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.layouts import lay_out_pools
+from tests.examples import examples
 from tests.planner.plan_files import offered
 
 CATALOGUE = load()
@@ -49,7 +50,7 @@ def packed(gpu: Gpu, wanted: dict[str, int], gpus: int) -> int:
 def test_pools_of_random_teams_against_the_packer() -> None:
     """As few nodes as the packer needs; slices of one profile may be in several pools, each with
     equal nodes."""
-    for _ in range(200):
+    for _ in range(examples(200)):
         gpu, wanted, gpus = drawn()
         pools = lay_out_pools(gpu, wanted, gpus)
         asked = {name: sum(pool.asked.get(name, 0) for pool in pools) for name in wanted}

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpufleet.cli import commands as program_commands
+from tests.examples import at_night
 from tests.planner.rightsize.test_command import measured
 from tests.unit.adopt.test_inputs import KARPENTER, fleet_of, rendered_dump
 from tests.unit.cli.test_cost import SPEC, answer
@@ -158,7 +159,12 @@ print(json.dumps(texts))
 
 @pytest.mark.parametrize(
     ("extra", "component"),
-    [("eks", "EksGpuNodeGroup"), ("gke", "GkeGpuNodePool"), ("vsphere", "VsphereGpuNodeGroup")],
+    [
+        ("eks", "EksGpuNodeGroup"),
+        *at_night(
+            ("gke", "GkeGpuNodePool"), ("vsphere", "VsphereGpuNodeGroup"), changed="pyproject.toml"
+        ),
+    ],
 )
 def test_each_platform_names_its_extra_and_has_enough_with_it(
     light: Installed, extra: str, component: str

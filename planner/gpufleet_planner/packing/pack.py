@@ -180,36 +180,30 @@ _LARGE = 1_500
 """Columns from which a program counts as having very many."""
 
 
-def pack(problem: PackingProblem, *, solver: bool | None = None) -> Packing:
+def pack(problem: PackingProblem, *, solver: bool = True) -> Packing:
     """Put every share on a GPU at least cost, or state what prevents it.
 
-    `solver`: use HiGHS (None: where it is installed; True: required, raises ModuleNotFoundError
-    without it; False: never). The same problem always gives the same packing. Existing shares are
-    never moved. A packing with an error among its findings holds the shares that have a place, and
-    the findings state what would make room for the others.
+    The same problem always gives the same packing. Existing shares are never moved. A packing with
+    an error among its findings holds the shares that have a place, and the findings state what
+    would make room for the others. `solver`: HiGHS where it is installed; False: the heuristic.
     """
-    use_solver = highs.available() if solver is None else solver
+    program = solver and highs.available()
+    method = _by_program if program else _heuristic
     impossible = impossible_shares(problem)
     lost = {str(finding.evidence["share"]) for finding in impossible}
     kept = tuple(replace(s, count=0) if s.name in lost else s for s in problem.shares)
     possible = replace(problem, shares=kept)
-    found = _pack(possible, use_solver)
-    findings = list(impossible)
+    found = method(possible)
+    findings = [*impossible, *([] if program else [_finding("pack-without-solver")])]
     if found.unplaced:
         free = {name: replace(one, max_nodes=None) for name, one in problem.machines.items()}
         # Prices of machines that could not be bought may be missing: this packing counts nodes.
-        unlimited = _pack(replace(possible, machines=free, quotas=()), use_solver)
+        unlimited = method(replace(possible, machines=free, quotas=()))
         findings += explain(possible, dict(found.unplaced), unlimited)
     unplaced = dict(found.unplaced) | {s.name: s.count for s in problem.shares if s.name in lost}
     found = replace(found, unplaced=unplaced)
     broken = verify(problem, found)
     return replace(found, findings=ordered((*findings, *found.findings, *broken)))
-
-
-def _pack(problem: PackingProblem, use_solver: bool) -> Packing:
-    if use_solver:
-        return _by_program(problem)
-    return _heuristic(problem, _finding("pack-without-solver"))
 
 
 def _heuristic(problem: PackingProblem, *findings: Finding) -> Packing:

@@ -159,16 +159,30 @@ TOLERANCE = 1e-8
 
 
 def volume_bound(problem: PackingProblem) -> int:
-    """No packing costs less: every share pays its part of the cheapest GPU that can hold it.
+    """No packing costs less: every share pays its part of the cheapest node that can hold it.
 
-    The part is measured in three ways, and the largest sum is the bound.
+    The part is measured in five ways, and the largest sum is the bound.
     """
-    totals = [
-        sum(share.count * _least(problem, share, part) for share in problem.shares)
-        for part in range(3)
+    least = [
+        [share.count * min(costs) for costs in zip(*_part_costs(problem, share), strict=True)]
+        for share in problem.shares
     ]
-    totals += [_least_host(problem, part) for part in range(2)]
-    return whole_nodes(problem, max(totals))
+    return whole_nodes(problem, max(map(sum, zip(*least, strict=True)), default=0))
+
+
+def _part_costs(problem: PackingProblem, share: ShareClass) -> list[list[Fraction]]:
+    """The cost of one share by memory, compute, more than half of a GPU, CPUs and host memory, in
+    each slot that serves it; 0 on a machine type of which nodes are there."""
+    existing = {node.machine for node in problem.existing}
+    found: list[list[Fraction]] = []
+    for machine in problem.machines.values():
+        cost = 0 if machine.name in existing else problem.cost_of(machine)
+        if machine.max_nodes == 0 and machine.name not in existing:
+            continue
+        for slot in slots_for(share, machine):
+            parts = [part / machine.gpus for part in slot_parts(slot, machine)]
+            found.append([cost * part for part in (*parts, *host_parts(share.host, machine.host))])
+    return found or [[Fraction(0)] * 5]
 
 
 def whole_nodes(problem: PackingProblem, bound: float | Fraction) -> int:
@@ -192,32 +206,3 @@ def slot_parts(slot: Slot, machine: PackingMachine) -> tuple[Fraction, Fraction,
         return gpus, gpus, gpus
     compute, memory = slice_parts(geometry, slot.profile)
     return memory, compute, Fraction(compute > Fraction(1, 2))
-
-
-def _least(problem: PackingProblem, share: ShareClass, part: int) -> Fraction:
-    """The minimum cost of one share; 0 where an existing node can hold it."""
-    existing = {node.machine for node in problem.existing}
-    costs: list[Fraction] = []
-    for machine in problem.machines.values():
-        for slot in slots_for(share, machine):
-            if machine.name in existing:
-                return Fraction(0)
-            if machine.max_nodes != 0:
-                gpus = slot_parts(slot, machine)[part]
-                costs.append(problem.cost_of(machine) * gpus / machine.gpus)
-    return min(costs, default=Fraction(0))
-
-
-def _least_host(problem: PackingProblem, part: int) -> Fraction:
-    """The same by a node's CPUs or memory."""
-    total = Fraction(0)
-    for share in problem.shares:
-        costs = [
-            Fraction(0)
-            if any(node.machine == machine.name for node in problem.existing)
-            else problem.cost_of(machine) * host_parts(share.host, machine.host)[part]
-            for machine in problem.machines.values()
-            if slots_for(share, machine)
-        ]
-        total += share.count * min(costs, default=Fraction(0))
-    return total

@@ -14,8 +14,7 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
-from gpufleet_planner.planning.placed import PricedFleet
-from gpufleet_planner.planning.plan import Planner, plan, planner_of
+from gpufleet_planner.planning.plan import Planner, PricedFleet, plan, planner_of
 from gpufleet_planner.planning.select import select
 
 _finding = findings_in(__file__)

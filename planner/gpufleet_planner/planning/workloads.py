@@ -1,4 +1,5 @@
-"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets."""
+"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets; and a
+workload with its options, and its place."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +8,22 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, StringConstraints
 
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import Finding, findings_in
 from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
-from gpufleet_planner.planning.need import MOST_GPUS, Assurance, Isolation, ServingTarget, Usd
+from gpufleet_planner.planning.choice import ServingChoice
+from gpufleet_planner.planning.need import (
+    MOST_GPUS,
+    Assurance,
+    Isolation,
+    ServingTarget,
+    Usd,
+    WorkloadNeed,
+)
+from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
 
 _finding = findings_in(__file__)
@@ -31,7 +42,7 @@ NOTEBOOK = "notebook"
 OWN = "onPrem"
 """Purchase option of own machines."""
 INVALID = "plan-file-invalid"
-_DECIDED = ("mig", "mps", "time_slicing", "board", "network")
+_DECIDED = ("mig", "mps", "timeSlicing", "board", "network")
 """Fields of a size request that choose the hardware: the plan decides them."""
 
 
@@ -249,12 +260,65 @@ def _hardware(head: PlanHead) -> list[Finding]:
 
 
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
-    names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
+    written = set(map(camel, entry.model_fields_set))
     found = [
-        _finding("plan-decides", f"{path}.{names[name]}", name=names[name], workload=entry.name)
+        _finding("plan-decides", f"{path}.{name}", name=name, workload=entry.name)
         for name in _DECIDED
-        if name in entry.model_fields_set
+        if name in written
     ]
     if entry.load_test is not None:
         found.append(_finding("plan-file-invalid/load-test", path))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWorkload:
+    """One workload with the options it has."""
+
+    path: str
+    entry: ModelWorkload | Notebooks
+    need: WorkloadNeed | None
+    """None for notebooks."""
+    choice: ServingChoice
+
+    @property
+    def name(self) -> str:
+        """Its name in the file."""
+        return self.entry.name
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of its pods: that of its team."""
+        return self.entry.team or "default"
+
+    @property
+    def ends(self) -> bool:
+        """A job: it runs for a time, so the cheapest run counts, not the cheapest hour."""
+        return self.need is not None and self.need.trains
+
+    @property
+    def intent(self) -> str:
+        """The pool's intent: it sets disruption, spot and packing defaults."""
+        if self.need is None:
+            return "interactive"
+        if not self.need.trains:
+            return "inference"
+        return "batch" if self.entry.interruptible else "training"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWorkload(ChosenWorkload):
+    """One workload and where it runs."""
+
+    option: Option
+    pools: tuple[str, ...]
+    """One, or for slices the pools whose nodes offer them."""
+
+    @property
+    def runner_up(self) -> Option | None:
+        """The cheapest option on another GPU or share."""
+        mine = (self.option.machine.gpu.key, self.option.share.resource_key)
+        return next(
+            (o for o in self.choice.options if (o.machine.gpu.key, o.share.resource_key) != mine),
+            None,
+        )

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
+from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size, TagField
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet.findings.locator import Locator

@@ -227,3 +227,15 @@ def test_a_group_keeps_no_vendor_data(cloud: Vcenter) -> None:
     assert "vendorData" not in outs["nodes"]["1"]
     GROUP.delete("", outs)
     assert cloud.owned() == []
+
+
+def test_a_datastore_of_two_names_needs_room_for_the_disks_of_both(cloud: Vcenter) -> None:
+    with cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        free = next(d.summary.freeSpace for d in datacenter.datastore if d.name == "LocalDS_0")
+    each = (free >> 30) * 6 // 10
+    names = ("LocalDS_0", "/DC0/datastore/LocalDS_0")
+    disks = [{"name": f"d{len(n)}", "sizeGib": float(each), "datastore": n} for n in names]
+    text = refused("vsphere-datastore-full", lambda: created(cloud.node(1, extraDisks=disks)))
+    assert "datastore LocalDS_0 has" in text
+    assert cloud.proxy.changing == {}

@@ -8,6 +8,7 @@ import yaml
 from cryptography import x509
 
 from gpufleet_sandbox import certificates, kubeconfig
+from tests.examples import ALL, has_changed
 
 NOW = datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
 
@@ -67,8 +68,13 @@ def test_strict_verification_accepts_the_chain(made: certificates.Certificates) 
     assert waiting == []
 
 
-@pytest.mark.parametrize("file", ["ca.crt", "server.key", "admin.crt", "service-account.pub"])
-@pytest.mark.parametrize("damage", ["missing", "truncated", "foreign"])
+FILES = ("ca.crt", "server.key", "admin.crt", "service-account.pub")
+DAMAGES = [(damage, file) for damage in ("missing", "truncated", "foreign") for file in FILES]
+
+
+@pytest.mark.parametrize(
+    ("damage", "file"), DAMAGES if ALL or has_changed("sandbox/certificates.py") else DAMAGES[::5]
+)
 def test_a_damaged_set_is_made_again(
     made: certificates.Certificates,
     tmp_path_factory: pytest.TempPathFactory,

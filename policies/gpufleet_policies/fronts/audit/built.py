@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredNamespace
+from gpufleet.cluster.cluster import DeclaredNamespace
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.fronts.audit.inputs import SUFFIXES
