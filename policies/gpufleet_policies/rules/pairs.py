@@ -39,8 +39,9 @@ _SUBJECTS = {
     "Container": WorkloadFacts,
     "Pods": WorkloadFacts,
     "Pool": NodePool,
+    "Nodes": ObservedNode,
 }
-"""Names of subjects that are not objects: a chart, a group of pods, a group of machines."""
+"""Names of subjects that are no objects: a chart, groups of pods or of machines, all nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,20 +273,23 @@ def _narrowed(
     compared: Sequence[tuple[str, str, Any]],
 ) -> Iterable[_Side]:
     """The sides without those whose text differs from the reported object's request."""
+    found: list[_Side] | None = None
     for path, name, value in compared:
         texts = {"is": [value], "in": items(value)}.get(name, [])
-        if name == "chosen" and is_mapping(value):
+        if name in ("chosen", "covers") and is_mapping(value) and value:
             label, allowed = next(iter(value.items()))
-            path, texts = f"{path}[{label}]", sorted(allowed)
+            path, texts = f"{path}[{label}]", sorted(allowed) if name == "chosen" else [allowed]
         if not texts or not all(isinstance(text, str) for text in texts):
             continue
-        if path not in by_text:
-            by_text[path] = {}
-            for side in sides:
-                here = side.at(path)
-                by_text[path].setdefault(here if isinstance(here, str) else None, []).append(side)
-        return chain.from_iterable(by_text[path].get(text, ()) for text in (*texts, None))
-    return sides
+        known, by_path = f"{name} {path}" in by_text, by_text.setdefault(f"{name} {path}", {})
+        for side in () if known else sides:
+            here = side.at(path)
+            if name != "covers" or here is not _MISSING:
+                by_path.setdefault(here if isinstance(here, str) else None, []).append(side)
+        same = [*chain.from_iterable(by_path.get(text, ()) for text in (*texts, None))]
+        ids = set(map(id, same))
+        found = same if found is None else [one for one in found if id(one) in ids]
+    return sides if found is None else found
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
@@ -298,13 +302,13 @@ def _pair(row: Mapping[str, Any]) -> Rule:
 
 
 def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
-    """What the pairs of all rows find at one object, by row: only those of its kind are looked at,
-    and of them those whose other kinds are present."""
+    """What the pairs of all rows find at one object, by row."""
     found: dict[str, list[Finding]] = {}
-    there = _by_kind(context).keys()
+    idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
+    pairs = _pairs_of(context, idle)
     for name, side in _sides(context, subject):
-        for row, needed, pair in _pairs_of(name):
-            for at in _each(side, pair.get("of")) if needed <= there else ():
+        for row, pair in pairs.get(name, ()):
+            for at in _each(side, pair.get("of")):
                 if row["id"] in found and not row.get("each"):
                     break
                 if (beside := _beside(context, pair, at)) is not None:
@@ -312,15 +316,25 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
     return found
 
 
-@cache
-def _pairs_of(kind: str) -> list[tuple[Mapping[str, Any], set[str], Mapping[str, Any]]]:
-    """Pairs of objects of a kind: row, kinds of the objects beside, and the pair."""
-    return [
-        (row, {other["kind"] for other in pair.get("beside", ())}, pair)
-        for row in rule_rows().values()
-        for pair in row.get("pairs", ())
-        if pair["at"]["kind"] == kind
-    ]
+@once
+def _pairs_of(
+    context: RuleContext, without_gpus: bool
+) -> Mapping[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
+    """Rows and their pairs by the kind of the reported object: those whose other kinds are there,
+    and of pods without GPUs those that are about them."""
+    there = {_name_of(one) for one in context.surroundings or ()}
+    found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    for row in rule_rows().values():
+        for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():
+            if {other["kind"] for other in pair.get("beside", ())} <= there:
+                found.setdefault(pair["at"]["kind"], []).append((row, pair))
+    return found
+
+
+def _name_of(subject: object) -> str:
+    """The kind by which pairs name a fact, of workloads that of their pods."""
+    names: dict[type, str] = {kind: name for name, kind in _SUBJECTS.items()}
+    return subject.locator.kind if isinstance(subject, RawObject) else names.get(type(subject), "")
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:
