@@ -127,8 +127,7 @@ def _render_alone(search: "_Search", folders: ChartFolders, folder: str) -> None
     folders.render(folder, alone, *folders.charts[folder][:2])
     for name in folders.values_files(folder):
         own = posixpath.splitext(posixpath.basename(name))[0] == "values"
-        values = None if own else search.values_file(name)
-        if values is not None:
+        if not own and (values := search.values_file(name)) is not None:
             release = replace(alone, sources=(ValuesSource("", values.data),))
             folders.render(folder, release, values.reading, values.document)
 
