@@ -16,7 +16,7 @@ CASES = (
         "gpu-oversized-for-model",
         deployment({LIMITS: WHOLE, **LARGE, **TRAINING}),
         deployment({LIMITS: WHOLE, **SMALL, **TRAINING}),
-        "7% of the memory would be used, and at least 35% should",
+        "6% of the memory would be used, and at least 35% should",
         alongside=(NO_SLICES,),
     ),
     Case(
