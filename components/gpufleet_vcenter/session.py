@@ -46,7 +46,7 @@ step fails: a restart of vCenter's services and a snapshot for a backup take min
 
 
 def patient(when: Any, pause: float, longest: float) -> Retrying:
-    """Repeats a call for as long, with growing random pauses; an interrupt ends it.
+    """Repeats a call for `PATIENCE_SECONDS`, with growing random pauses; an interrupt ends it.
 
     Args:
         when: Exceptions after which the call is repeated.
