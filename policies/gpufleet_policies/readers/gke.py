@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
+from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, TagField
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet.findings.locator import Locator

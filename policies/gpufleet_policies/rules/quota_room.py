@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.monitoring import GpuQuota
+from gpufleet.cluster.cluster import GpuQuota
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration, LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext

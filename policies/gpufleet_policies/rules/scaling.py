@@ -8,9 +8,8 @@ from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, Worklo
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
 from gpufleet.findings import Finding, finding
-from gpufleet.findings.creation import Creation
 from gpufleet.findings.money import Money
-from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.findings.remediation import Creation, JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads

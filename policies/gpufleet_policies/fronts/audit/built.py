@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredNamespace
+from gpufleet.cluster.cluster import DeclaredNamespace
 from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
