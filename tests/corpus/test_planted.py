@@ -14,9 +14,9 @@ from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.corpus.audits import CORPORA, needs_corpora
-from tests.policies.objects import TODAY
+from tests.policies.objects import TODAY, read_yaml
 
-PLANTED = yaml.safe_load(Path(__file__).with_name("planted.yaml").read_text())
+PLANTED = read_yaml(Path(__file__).with_name("planted.yaml"))
 FAULTS: list[dict[str, Any]] = PLANTED["faults"]
 LEAST_FAULTS, LEAST_FOUND = 40, 36
 

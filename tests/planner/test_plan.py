@@ -104,7 +104,7 @@ def test_spot_costs_the_same_in_plan_and_fleet() -> None:
     assert spot.key.machine.buy == "spot"
     for name, pool in planned.items():
         assert bought[name].hourly_micro_usd == pool.key.machine.micro_usd
-        assert bought[name].spend.expected == pool.micro_usd
+        assert bought[name].spend.expected == pool.nodes * (pool.key.machine.micro_usd or 0)
 
 
 def test_every_pool_says_why() -> None:

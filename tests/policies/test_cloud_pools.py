@@ -7,8 +7,8 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.cluster.capacity import LaunchTemplate, Reservation
+from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.pools import completed

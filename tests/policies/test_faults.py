@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.findings import Finding, Level
 from gpufleet_policies.rules.written import rule_rows
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pair_objects import release
+from tests.policies.objects import read_yaml
 
 RULE = "release-has-fault"
 ROWS = rule_rows()[RULE]["pairs"]
-EXAMPLES: list[dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8")
-)
+EXAMPLES: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("faults.yaml"))
 
 
 def _chart(example: Mapping[str, Any], version: str | None = "") -> Thing:

@@ -6,17 +6,15 @@ The texts are those of the vendors' own examples; the first line of each names i
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.configurations.kinds import KINDS
+from tests.policies.objects import read_yaml
 
-TEXTS: dict[str, str] = yaml.safe_load(
-    Path(__file__).with_name("kinds_of_others.yaml").read_text(encoding="utf-8")
-)
+TEXTS: dict[str, str] = read_yaml(Path(__file__).with_name("kinds_of_others.yaml"))
 OBJECTS = (
     "karpenter",
     "autoscaler",

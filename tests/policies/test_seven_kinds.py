@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.findings import Severity
 from gpufleet.platforms.compiled import compile_data
@@ -13,11 +12,9 @@ from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
-from tests.policies.objects import TODAY
+from tests.policies.objects import TODAY, read_yaml
 
-KINDS: list[dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("seven_kinds.yaml").read_text(encoding="utf-8")
-)
+KINDS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("seven_kinds.yaml"))
 INPUTS = [one for kind in KINDS for one in kind["inputs"]]
 
 

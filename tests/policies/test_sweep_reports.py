@@ -9,11 +9,10 @@ import yaml
 
 from gpufleet_policies.doctor.diagnosis import diagnose
 from gpufleet_policies.doctor.snapshot import cluster_of
+from tests.policies.objects import read_yaml
 from tests.policies.test_late_reports import codes
 
-REPORTS: list[dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("sweep_reports.yaml").read_text(encoding="utf-8")
-)
+REPORTS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("sweep_reports.yaml"))
 SAID = [one for one in REPORTS if "missed" not in one]
 
 

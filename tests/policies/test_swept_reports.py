@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.policies.objects import read_yaml
 from tests.policies.test_late_reports import codes
 
-REPORTS: list[dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("swept_reports.yaml").read_text(encoding="utf-8")
-)
+REPORTS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("swept_reports.yaml"))
 SAID = [one for one in REPORTS if "missed" not in one]
 
 

@@ -18,7 +18,7 @@ ALLOWED = {
     "components/gpufleet/cluster/program.py": "decides it",
     "components/gpufleet/contract/programs/gpu_operator_values.py": "parts of the pinned operator, "
     "against images that values name",
-    "components/gpufleet/contract/versions.py": "the documented range of the pinned release, where "
+    "components/gpufleet/contract/drivers.py": "the documented range of the pinned release, where "
     "that one is decided",
 }
 

@@ -19,7 +19,6 @@ from gpufleet.cli.catalogue import command as catalogue
 from gpufleet_sandbox.program_cache import go_platform, key
 from gpufleet_sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS
 from gpufleet_sandbox.tools_folder import tools_folder
-from tests.engine.conftest import require
 from tests.wheel.environments import OURS, Installed, build, install
 
 ROOT = Path(__file__).parents[2]
@@ -240,6 +239,8 @@ def test_the_pins_are_those_of_the_checkout_so_nothing_is_built_again(both: Inst
 
 @pytest.fixture
 def sandbox_command(both: Installed) -> Callable[..., str]:
+    from tests.engine.conftest import require  # with the client of Kubernetes: a second
+
     require(SANDBOX_PROGRAMS)
 
     def run(*arguments: str) -> str:

@@ -8,16 +8,15 @@ import pulumi
 
 from gpufleet.arguments import NetworkOperatorArgs
 from gpufleet.cluster.pods import PodToleration
-from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.model import NetworkPlan
-from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, validate_documents
-from gpufleet.fleet.nic_cluster_policy import networks, policy
+from gpufleet.fleet.nic_cluster_policy import network_operator_values, networks, policy
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.components import DeclaredNetworkOperator

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pulumi
 
 from gpufleet.arguments import NimServiceArgs
-from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.render.nim import nim_cache, nim_service, validate_nim
 from gpufleet.spec.components import DeclaredNimService
 from gpufleet.spec.nim import Nim

@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 
 from gpufleet.arguments import GpuScaledObjectArgs
-from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
 from gpufleet.spec.components import DeclaredGpuScaledObject

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
-from gpufleet.fleet.quota import split
+from gpufleet.fleet.kueue_quota import split
 from gpufleet.fleet.windows import bought_window, committed, edges, nodes_at, nodes_out
 
 NO_TEAM = ""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gpufleet.catalogue import (
     attached_prices,
-    driver_rows,
     gpu_rows,
     instance_rows,
     machine_offer,
@@ -102,7 +101,7 @@ class Catalogue:
     @cached_property
     def drivers(self) -> DriverTable:
         """Drivers and CUDA by compute capability and by GPU, and releases of the GPU Operator."""
-        return driver_rows.driver_table(read_rows(self.folder, "drivers"), self.sources)
+        return software_rows.driver_table(read_rows(self.folder, "drivers"), self.sources)
 
     def operator_driver(self, version: str) -> str | None:
         """The driver that a release of the GPU Operator installs by default; None: unknown."""

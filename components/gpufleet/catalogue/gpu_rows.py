@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpufleet.catalogue.driver_rows import capability_of
 from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
@@ -17,6 +16,7 @@ from gpufleet.catalogue.gpu import (
     Rates,
     VgpuBoard,
 )
+from gpufleet.catalogue.software_rows import capability_of
 from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 MIB = 2**20

@@ -19,8 +19,8 @@ from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
 from gpufleet.cluster.surroundings import Surroundings
 from gpufleet.cluster.workload import JobFacts, Ray, WorkloadFacts
+from gpufleet.findings.finding import Provenance
 from gpufleet.findings.locator import Locator
-from gpufleet.findings.provenance import Provenance
 
 __all__ = [
     "UNKNOWN",

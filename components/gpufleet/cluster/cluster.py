@@ -1,15 +1,42 @@
 """ClusterModel: pools, programs and claims of one cluster, declared or read from files."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.claims import DeviceClaim, DeviceClass
 from gpufleet.cluster.fact import NOTHING, Fact
-from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
+from gpufleet.cluster.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSource(Subject):
+    """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
+
+    what: str
+    blind: str = ""
+    """Field path of a container that reports the pods of GPUs and cannot query the kubelet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredNamespace(Subject):
+    """A namespace that the checked input creates."""
+
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuQuota(Subject):
+    """A ResourceQuota."""
+
+    covers_gpus: bool
+    hard: Mapping[str, int] = field(default_factory=dict[str, int])
+    """GPU resource -> maximum that all pods of the namespace may request, if known."""
+    uncounted: tuple[str, ...] = ()
+    """GPU keys of `hard` for which the API server counts no usage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

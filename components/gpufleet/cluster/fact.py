@@ -5,7 +5,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from gpufleet.findings.provenance import Provenance
+from gpufleet.findings.finding import Provenance
 
 T = TypeVar("T")
 

@@ -1,6 +1,8 @@
-"""Arguments of cloud resources that their provider refuses, before any resource is registered."""
+"""Arguments of cloud resources that their provider refuses, before any resource is registered;
+findings about an add-on with the argument names of its component."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue.provider_inputs import violations
@@ -27,4 +29,23 @@ def refused_arguments(
             found=found.path,
             type=type_,
             reason=found.reason,
+        )
+
+
+def in_own_words(addon: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with the paths of a component's arguments.
+
+    `addon` is the section of a FleetSpec in the paths. A component has the same settings as
+    `settings`, and raw values as `values`.
+    """
+
+    def own_words(text: str) -> str:
+        return text.replace(f"{addon}.values", "values").replace(f"{addon}.", "settings.")
+
+    for finding in findings:
+        yield replace(
+            finding,
+            path=own_words(finding.path),
+            message=own_words(finding.message),
+            fix=None if finding.fix is None else own_words(finding.fix),
         )

@@ -11,8 +11,7 @@ from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.claims import ADMIN_LABEL
 from gpufleet.contract.declared_site import declared_site
-from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
-from gpufleet.contract.kubernetes_gates import gate_off, own_gates
+from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api, gate_off, own_gates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
 from gpufleet.documents.shapes import mapping

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.contract.advertisers import validate_advertisers
 from gpufleet.contract.claims import validate_claims
-from gpufleet.contract.drivers import validate_drivers
+from gpufleet.contract.drivers import validate_drivers, validate_images, validate_versions
 from gpufleet.contract.feature_discovery import validate_discovery
 from gpufleet.contract.mig_mode import validate_mig_mode
 from gpufleet.contract.provisioner_model import validate_provisioner
@@ -16,7 +16,6 @@ from gpufleet.contract.rdma import validate_rdma
 from gpufleet.contract.relation import Broken
 from gpufleet.contract.repair import validate_repair
 from gpufleet.contract.tolerations import validate_tolerations
-from gpufleet.contract.versions import validate_images, validate_versions
 
 RULES = (
     validate_tolerations,

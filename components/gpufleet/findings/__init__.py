@@ -3,6 +3,7 @@
 from gpufleet.findings.finding import (
     Finding,
     FleetError,
+    Level,
     Severity,
     error,
     finding,
@@ -11,7 +12,6 @@ from gpufleet.findings.finding import (
     ordered,
     warning,
 )
-from gpufleet.findings.level import Level
 from gpufleet.findings.rows import findings_in
 
 __all__ = [

@@ -6,18 +6,46 @@ decides whether an error stops the run.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, cast
 
-from gpufleet.findings.creation import Creation
-from gpufleet.findings.level import Level
 from gpufleet.findings.locator import NO_OBJECT, Locator
 from gpufleet.findings.money import Money
-from gpufleet.findings.provenance import Provenance
-from gpufleet.findings.remediation import JsonPatch
+from gpufleet.findings.remediation import Creation, JsonPatch
 from gpufleet.findings.waiver import Waiver
 from gpufleet.messages import message, one_line
 from gpufleet.secret_text import masked_data
+
+
+class Provenance(IntEnum):
+    """How reliable a value is, weakest first: rules compare it with their requirement."""
+
+    DEFAULT = 0
+    """No source names it: a documented default, or the pinned release of the catalogue."""
+    INFERRED = 1
+    """Inferred from a model's name, an image, a command line."""
+    EXPLICIT = 2
+    """A field of the object itself."""
+    DECLARED = 3
+    """Declared on purpose: an annotation, an argument of a component, a plan."""
+
+
+class Level(StrEnum):
+    """Effect of a finding."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    """The finding is printed, and nothing stops."""
+    MANDATORY = "mandatory"
+    """The deployment stops before any resource is created."""
+    REMEDIATE = "remediate"
+    """`pulumi` fixes it if the rule has a patch; the rule's other findings are mandatory. In audits
+    and admission policies all its findings are mandatory."""
+
+    @property
+    def enforced(self) -> "Level":
+        """The effect of this level if the finding is not fixed."""
+        return Level.MANDATORY if self is Level.REMEDIATE else self
 
 
 class Severity(StrEnum):

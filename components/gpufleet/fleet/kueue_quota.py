@@ -1,4 +1,5 @@
-"""Quota of each team, in the units that nodes advertise: slices, shared replicas, claims.
+"""Quota of each team, split exactly, in the units that nodes advertise: slices, shared replicas,
+claims.
 
 A pool's capacity is the resources of its nodes times its largest size, to which its autoscaler may
 also grow: quota and limit are equal because they are computed once. Outside the windows of the
@@ -14,11 +15,33 @@ from typing import Protocol
 
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.fleet.quota import split
 from gpufleet.partition.dra import DraCut, counters
 from gpufleet.partition.dra_offers import DRIVER, GPU_CLASS, DraOffer
 from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Team
+
+ROUNDING = Fraction(1, 10**9)
+"""Tolerance of shares that should add up to 1: thirds written as decimals."""
+
+
+def split(amount: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """Whole units for each team: in total never more than `amount`.
+
+    A share is the decimal that the author wrote. Every team gets the whole part of its share; the
+    units left by the fractions, together the whole part of amount x all shares, go one each to the
+    largest fractions, the earlier team first among equals (largest remainder method). Shares whose
+    sum differs from 1 by less than `ROUNDING`, or is larger, are scaled to 1.
+    """
+    exact = {team: Fraction(str(share)) for team, share in shares.items()}
+    written = sum(exact.values(), Fraction(0))
+    whole = written if written > 1 - ROUNDING else Fraction(1)
+    due = {team: amount * share / whole for team, share in exact.items()}
+    units = {team: int(part) for team, part in due.items()}
+    left = int(sum(due.values(), Fraction(0))) - sum(units.values())
+    by_fraction = sorted(due, key=lambda team: units[team] - due[team])
+    for team in by_fraction[:left]:
+        units[team] += 1
+    return units
 
 
 class HasPools(Protocol):

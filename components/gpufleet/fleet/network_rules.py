@@ -10,11 +10,11 @@ from gpufleet.findings import Finding, Severity, findings_in
 from gpufleet.fleet.addon_plan import nodes_exist_already, rdma_pools
 from gpufleet.fleet.chart_values import Values
 from gpufleet.fleet.model import NetworkPlan, Pool
-from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.nic_cluster_policy import (
     INSTALLED_IPAM,
     OFED_VERSIONS,
     all_networks,
+    network_operator_values,
     policy,
 )
 from gpufleet.spec.addons import Addons

@@ -1,7 +1,8 @@
-"""NicClusterPolicy and secondary networks, as data.
+"""NicClusterPolicy, secondary networks and values of the Network Operator's chart, as data.
 
 Kinds of `mellanox.com/v1alpha1`: Mellanox/network-operator v26.4.1 `api/v1alpha1`; images:
-`hack/release.yaml` of the same release (read 2026-11-21).
+`hack/release.yaml` of the same release; keys and defaults of the chart, which has no values schema:
+`deployment/network-operator/values.yaml` (read 2026-11-21).
 """
 
 import json
@@ -176,3 +177,41 @@ def _object(kind: str, name: str, spec: Values) -> Values:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, sort_keys=False)
+
+
+_CONTROL_PLANE = [
+    {"key": f"node-role.kubernetes.io/{role}", "operator": "Exists", "effect": "NoSchedule"}
+    for role in ("master", "control-plane")
+]
+PCI_CLASSES = ("02", "0200", "0207", "0300", "0302")
+"""PCI classes that are labelled by vendor: network and display controllers, which identify NIC and
+GPU nodes. The chart's own list has only display controllers."""
+
+
+def network_operator_values(addons: Addons, plan: NetworkPlan) -> Values:
+    """The values, the declared `values` merged last."""
+    declared = addons.network_operator
+    values: Values = {
+        "nfd": {"enabled": plan.node_feature_discovery, "deployNodeFeatureRules": True},
+        "sriovNetworkOperator": {"enabled": False},
+        "maintenanceOperator": {"enabled": False},
+    }
+    if plan.node_feature_discovery:
+        worker: Values = {
+            "config": {
+                "sources": {
+                    "pci": {
+                        "deviceClassWhitelist": list(PCI_CLASSES),
+                        "deviceLabelFields": ["vendor"],
+                    }
+                }
+            }
+        }
+        if plan.tolerations:
+            # Lists replace those of the chart: the chart's own entries are written again.
+            ours = [t.as_dict() for t in plan.tolerations]
+            worker["tolerations"] = [*_CONTROL_PLANE, GPU_TOLERATION.as_dict(), *ours]
+        values["node-feature-discovery"] = {"worker": worker}
+    if declared.image_pull_secret is not None:
+        values["imagePullSecrets"] = [declared.image_pull_secret]
+    return merged(values, declared.values)

@@ -13,11 +13,18 @@ from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.queue_topologies import topology_levels
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def topology_levels(declared: NetworkTopology, platform: PlatformValue) -> tuple[str, ...]:
+    """The levels of a topology: as declared, else the platform's. Empty if it has none."""
+    return declared.levels or platform.facts.topology_levels
+
 
 _finding = findings_in(__file__)
 

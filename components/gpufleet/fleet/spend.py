@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from gpufleet.catalogue import MICRO_USD
-from gpufleet.catalogue.price_range import planned_price, price_range
+from gpufleet.catalogue.instance import planned_price, price_range
 from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded
 from gpufleet.spec.capacity import Capacity, Spot

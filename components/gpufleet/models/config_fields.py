@@ -1,5 +1,9 @@
-"""Reading fields of a model's configuration: many names for one thing, every problem collected."""
+"""Reading fields of a model's configuration: many names for one thing, every problem collected.
 
+Keys that were not understood: sizes that no formula reads are refused.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -121,3 +125,80 @@ class ConfigFields:
         )
         if noted not in self.findings:
             self.findings.append(noted)
+
+
+_NAMES = """
+_sliding_window_pattern architectures attention_chunk_size attention_layers attention_types
+attn_config auto_map block_size compression_config conv_L_cache d_model dim_model_base ep_size
+expand expansion_ratio experts_per_token full_attention_interval full_attn_idxs
+global_attn_every_n_layers hc_sinkhorn_iters head_dim id2label initial_context_length
+interleave_moe_layer_step intermediate_size kda_safe_gate layer_group_size layer_types
+linear_conv_kernel_dim linear_head_dim local_attention mamba_chunk_size mamba_d_conv mamba_d_head
+mamba_d_state mamba_dt_rank mamba_expand mamba_head_dim mamba_n_groups mamba_n_heads
+mamba_num_heads max_window_layers moe_layer_freq moe_shared_expert_overlap n_ctx n_group
+n_shared_experts no_rope_layer_interval no_rope_layers num_expert_group num_experts
+num_hash_layers num_key_value_heads original_max_position_embeddings
+prefix_dense_sliding_window_pattern pretraining_tp pruned_heads q_lora_rank qk_head_dim
+quantization_config query_pre_attn_scalar rotary_dim router_n_groups scale_emb sliding_window
+sliding_window_pattern sliding_window_size swa_rope_theta task_specific_params time_step_rank
+unsloth_version use_bidirectional_attention vocab_size_per_layer_input window_size
+word_embed_proj_dim
+"""
+_HARMLESS = frozenset(_NAMES.split())
+"""Keys that change no size unless a formula reads them: training, generation and kernel options,
+and names that another key of the same configuration replaces."""
+_HARMLESS_PARTS = re.compile(
+    r"token|rope|rotary|label|beam|version|softmax|chunk|time_step|topk|top_k|mtp|nextn|dropout|"
+    r"(^|_)(bias|norm|scale|seed|init|id|ids|index|factor|multipliers?|parallel|kernels|freq|eps)(_|$)|"
+    r"layernorm|^max_|max_length|max_seq|^num_(return|logits)|_loss_|^rescale|^torch|interval$|"
+    r"indexer_rope|index_(share|skip)|scaling|capping|clip|std|temperature|penalty|decay|swiglu_limit"
+)
+_FLAGS = re.compile(r"gate|gating|share|tie|tying|double|wide|latent|expert|k_eq_v|per_layer")
+_FLOATS = re.compile(r"ratio|ffn_mult|expan|width")
+_DTYPES = re.compile(r"(fp|int|float)[48]|_e[245]m")
+
+
+def not_understood(config: ConfigFields, family: str) -> list[Finding]:
+    """An error for each key of one mapping that was not read and may change sizes."""
+    return [
+        _finding(
+            "config-field-not-understood",
+            f"{config.path}{name}",
+            family=family,
+            name=name,
+            value=str(value)[:40],
+        )
+        for name, value in config.data.items()
+        if name not in config.read and name not in _HARMLESS and _may_change_sizes(name, value)
+    ]
+
+
+def _may_change_sizes(name: str, value: object) -> bool:
+    if value is None or value is False or value in ("", 0) or value == [] or value == {}:
+        return False
+    if isinstance(value, str):
+        if "pattern" in name:
+            return not _HARMLESS_PARTS.search(name)
+        return name.endswith("dtype") and _DTYPES.search(value) is not None
+    if value is True:
+        return _FLAGS.search(name) is not None and not _HARMLESS_PARTS.search(name)
+    if isinstance(value, float):
+        return _FLOATS.search(name) is not None and not _HARMLESS_PARTS.search(name)
+    if isinstance(value, list) and all(
+        isinstance(one, float) for one in cast("list[object]", value)
+    ):
+        return False
+    return not _HARMLESS_PARTS.search(name)
+
+
+def parts_not_understood(whole: ConfigFields) -> list[str]:
+    """Parts of a model next to its language model that were not read: audio towers, resamplers."""
+    return [
+        name
+        for name, value in whole.data.items()
+        if name.endswith("_config")
+        and name not in whole.read
+        and name not in _HARMLESS
+        and isinstance(value, dict)
+        and any(isinstance(one, int) for one in cast("dict[str, object]", value).values())
+    ]

@@ -25,7 +25,7 @@ _NAME = re.compile(r"\[\[([a-z_]+)\]\]")
 
 
 def data_part(file: str, part: str, /, **parameters: Any) -> Any:
-    """A part of a file in `objects/`."""
+    """A part of a file in `objects/`, or of one elsewhere by its path without suffix."""
     return _filled(_content(OBJECTS / f"{file}.yaml")[part], parameters)
 
 

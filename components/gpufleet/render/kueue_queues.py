@@ -19,7 +19,7 @@ from gpufleet.fleet.kueue_quota import (
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.fleet.queue_topologies import topology_levels
+from gpufleet.fleet.queue_rules import topology_levels
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.spec.capacity import minutes
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue

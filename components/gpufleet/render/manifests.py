@@ -8,8 +8,7 @@ from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet
-from gpufleet.fleet.network_operator_chart import network_operator_values
-from gpufleet.fleet.nic_cluster_policy import networks, policy
+from gpufleet.fleet.nic_cluster_policy import network_operator_values, networks, policy
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,

@@ -11,7 +11,7 @@ from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.kueue_quota import takes_whole_nodes
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
+from gpufleet.fleet.queue_rules import HOSTNAME, topology_levels
 from gpufleet.partition.dra_needs import NeededDevices
 from gpufleet.partition.dra_offers import DraOffer
 from gpufleet.partition.grant import Grant

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.findings import Finding, Level, Severity
-from gpufleet.findings.provenance import Provenance
+from gpufleet.findings.finding import Provenance
 from gpufleet.rules.context import RuleContext
 
 

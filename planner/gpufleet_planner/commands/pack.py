@@ -135,12 +135,6 @@ def _part(milli: float, capacity: int) -> float | None:
 @click.command("pack")
 @click.argument("file")
 @click.option(
-    "--solver/--no-solver",
-    "solver",
-    default=None,
-    help="Require or skip the integer program. Default: used where scipy is installed.",
-)
-@click.option(
     "--trace",
     default=None,
     metavar="TASKS",
@@ -162,7 +156,6 @@ def _part(milli: float, capacity: int) -> float | None:
 @format_option
 def command(
     file: str,
-    solver: bool | None,
     trace: str | None,
     time_slices: int | None,
     departures: bool,
@@ -181,7 +174,7 @@ def command(
     the exit code.
     """
     if trace is not None:
-        _refuse_given(("solver", "svg"), "is of shares, and --trace places tasks")
+        _refuse_given(("svg",), "is of shares, and --trace places tasks")
         if file == trace == "-":
             raise click.UsageError(
                 "FILE and --trace are two tables: only one can be standard input"
@@ -191,7 +184,7 @@ def command(
         raise SystemExit(place_and_print(found, departures, output_format))
     _refuse_given(("time_slices", "departures"), "places tasks: it needs --trace")
     document = read_mapping(file)
-    packed, findings = _solve(document, solver)
+    packed, findings = _solve(document)
     if packed is not None and svg is not None:
         write_file(svg, packing_svg("Packing", _verdict(packed[1]), packing_rows(*packed)))
     if output_format == "json":
@@ -217,7 +210,7 @@ def _refuse_given(names: tuple[str, ...], why: str) -> None:
 
 
 def _solve(
-    document: dict[str, object], solver: bool | None
+    document: dict[str, object],
 ) -> tuple[tuple[PackingProblem, Packing] | None, tuple[Finding, ...]]:
     request, findings = parse_request(document)
     if request is None:
@@ -229,12 +222,7 @@ def _solve(
     problem, findings = read_problem(request, catalogue)
     if problem is None:
         return None, findings
-    try:
-        packing = pack(problem, solver=solver)
-    except ModuleNotFoundError as missing:
-        raise click.UsageError(
-            f"--solver needs {missing.name}: install the extra `planner`, or remove the option"
-        ) from None
+    packing = pack(problem)
     packing = replace(packing, findings=ordered((*findings, *packing.findings)))
     return (problem, packing), packing.findings
 

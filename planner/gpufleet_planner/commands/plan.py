@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
-from gpufleet.cli.html_page import Picture, calendar_pictures, fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     exit_code,
@@ -47,7 +46,6 @@ from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_te
     metavar="A,B",
     help="Also plan the same workloads in these regions, of any cloud: one row for each place.",
 )
-@click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
 @click.option("--svg", metavar="FILE", help="Also draw the contents of all GPUs into this SVG.")
@@ -59,7 +57,6 @@ def command(
     regions: str | None,
     explain: bool,
     as_of: datetime | None,
-    html: str | None,
     svg: str | None,
     output_format: str,
 ) -> None:
@@ -80,14 +77,9 @@ def command(
     data = read_mapping(file)
     answer = plan(data, as_of=as_of)
     documents = manifests(answer)
-    if answer.fleet is not None and (svg is not None or html is not None):
+    if answer.fleet is not None and svg is not None:
         title = f"Plan of {answer.fleet.spec.cluster.name}"
-        drawn = packing_svg(title, cost_line(answer), plan_rows(answer))
-        if svg is not None:
-            write_file(svg, drawn)
-        if html is not None:
-            figures = (Picture("What is where", drawn), *calendar_pictures(answer.fleet, as_of))
-            write_file(html, fleet_page(answer.fleet, answer.fleet.pools, answer.findings, figures))
+        write_file(svg, packing_svg(title, cost_line(answer), plan_rows(answer)))
     wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]
     places, notes = plan_elsewhere(data, wanted, offers, as_of)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))

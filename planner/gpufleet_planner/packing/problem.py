@@ -233,11 +233,6 @@ class Packing:
             return Decimal(1)
         return Decimal(self.cost - self.lower_bound) / Decimal(self.lower_bound)
 
-    @property
-    def usd_per_hour(self) -> Decimal | None:
-        """The cost in dollars; None where a price is missing."""
-        return Decimal(self.cost) / MICRO_USD if self.priced else None
-
 
 _KEYS = (
     "cost", "unit", "gpus", "lowerBound", "lower_bound", "gap", "method", "complete", "nodes",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, islice
 
-from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet.render.slots_svg import GpuPart, draw_owners_svg
+from gpufleet_planner.packing.patterns import proof
 from gpufleet_planner.packing.problem import (
     ExistingNode,
     Mode,
@@ -152,9 +153,8 @@ def _pool_gpus(pool: FilledPool) -> Iterator[Blocks]:
         waiting[profile or WHOLE_GPU] += [(name, text)] * option.devices
     for devices, count in layout.gpus:
         assert geometry is not None
-        proof = place(geometry, dict(devices))
-        assert isinstance(proof, MigPlacement), proof
-        cut += [sorted(proof.instances, key=lambda one: one.start)] * count
+        instances = proof(geometry, tuple(devices.items())).instances
+        cut += [sorted(instances, key=lambda one: one.start)] * count
     for profile, asked in layout.asked.items():
         first = layout.before.get(profile, 0)
         waiting[profile] = waiting[profile][first : first + asked]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import ceil
 
+from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
@@ -32,37 +33,28 @@ def try_services(
     kinds = allowed_kinds(need) if first.fraction == 1 else (DeviceShare.WHOLE,)
     gpu_usd = cheapest_gpu(group)
     most = max(machine.gpus for machine in group) if first.fraction == 1 else 1
+    # Slices and shares cannot form a group.
+    alone = next(iter(splits(need, device, 1)), None)
+    shared = kinds != (DeviceShare.WHOLE,) and alone is not None and alone.serving_gpus == 1
     for serving in formats:
+        tried: list[tuple[Device, Parallelism, float, str]] = []
         for parallel in splits(need, device, most):
             gpus = parallel.serving_gpus
             what = device.label if gpus == 1 else f"{gpus} x {device.label}"
-            above = _dearer(_times(gpu_usd, gpus * need.replicas), ceiling, _OF_MACHINES)
-            if above is not None:
-                yield _rejected(f"{what}, {serving.weights.name}", first, above)
-                continue
-            found = serve(need, serving, device, parallel)
-            if isinstance(found, Miss):
-                yield _rejected(f"{what}, {serving.weights.name}", first, found)
-                continue
-            yield from _bought(found, device, group)
-        if kinds == (DeviceShare.WHOLE,):
-            continue
-        alone = next(iter(splits(need, device, 1)), None)
-        # Slices and shares cannot form a group.
-        if alone is None or alone.serving_gpus > 1:
-            continue
-        least = need_bytes(need, serving, alone)
-        for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
-            if share.kind is DeviceShare.WHOLE:
-                continue
-            part = _times(gpu_usd, float(share.part) * need.replicas)
-            above = _dearer(part, ceiling, _OF_MACHINES)
-            found = above or serve(need, serving, share, alone)
+            tried.append((device, parallel, gpus, what))
+        if shared and alone is not None:
+            # All sizes are kept: which one others take too shows when pools are filled.
+            fitting = shares(first.gpu, kinds, need_bytes(need, serving, alone))
+            parts = sorted(fitting, key=lambda share: share.part)
+            parts = [share for share in parts if share.kind is not DeviceShare.WHOLE]
+            tried += [(share, alone, float(share.part), share.label) for share in parts]
+        for share, parallel, part, what in tried:
+            above = _dearer(_times(gpu_usd, part * need.replicas), ceiling, _OF_MACHINES)
+            found = above or serve(need, serving, share, parallel)
             if isinstance(found, Reached):
-                # All sizes are kept: which one others take too shows when pools are filled.
                 yield from _bought(found, share, group)
             else:
-                yield _rejected(f"{share.label}, {serving.weights.name}", first, found)
+                yield _rejected(f"{what}, {serving.weights.name}", first, found)
 
 
 def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
@@ -194,13 +186,13 @@ def _bought(
     made = list(bought(reached, share, group))
     yield from made
     for offer in group if not made else ():
-        if offer.most_nodes is not None and (room := _room(reached, share, offer)):
+        if offer.most_nodes is not None and (held := room(reached.gpus_each, share, offer)):
             what = f"{reached.copies} x {share.label}"
-            yield _rejected(what, offer, _stock(ceil(reached.copies / room), offer))
+            yield _rejected(what, offer, _stock(ceil(reached.copies / held), offer))
 
 
-def _room(reached: Reached, share: Device, machine: OfferedMachine) -> int:
-    """Copies that one machine holds."""
+def room(gpus_each: int, share: Device, machine: OfferedMachine) -> int:
+    """Copies of so many GPUs or shares that one machine holds."""
     per_gpu = (
         round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
     )
@@ -208,7 +200,7 @@ def _room(reached: Reached, share: Device, machine: OfferedMachine) -> int:
         assert share.profile is not None
         assert machine.gpu.mig is not None
         per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
-    return machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
+    return machine.gpus // gpus_each * (per_gpu if gpus_each == 1 else 1)
 
 
 def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> Iterator[Option]:
@@ -216,10 +208,10 @@ def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> 
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}
     for machine in group:
-        room = _room(reached, share, machine)
-        if not room:
+        held = room(reached.gpus_each, share, machine)
+        if not held:
             continue
-        nodes = ceil(reached.copies / room)
+        nodes = ceil(reached.copies / held)
         if machine.most_nodes is not None and nodes > machine.most_nodes:
             continue
         option = Option(machine, share, reached, nodes, "none")

@@ -1,7 +1,7 @@
 """Options that could run a workload: the options that meet the target, cheapest first, the Pareto
 set, and for each rejected option the limit that it exceeds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
@@ -127,15 +127,16 @@ def choose(
     return ServingChoice(kept, tuple(rejected), findings)
 
 
-_LIMITS = {
-    "first-token": "first_token_ms",
-    "token": "token_ms",
-    "deadline": "deadline_hours",
-    "budget-hour": "budget_usd_per_hour",
-    "budget": "budget_usd",
-    "gpus": "most_gpus",
+_LIMITS: Mapping[str, tuple[str, Callable[[Option], float]]] = {
+    "first-token": ("first_token_ms", lambda o: (o.reached.first_token_seconds or 0.0) * 1000),
+    "token": ("token_ms", lambda o: (o.reached.token_seconds_range or (0.0, 0.0))[1] * 1000),
+    "deadline": ("deadline_hours", lambda o: o.reached.run_hours or 0.0),
+    "budget-hour": ("budget_usd_per_hour", lambda o: (o.billed_micro_usd or 0) / 1e6),
+    "budget": ("budget_usd", lambda o: o.usd_per_run or 0.0),
+    "gpus": ("most_gpus", lambda o: float(o.devices)),
 }
-"""Limit that a miss names -> its field, of the target but for the last."""
+"""Limit that a miss names -> its field, of the target but for the last, and the value that an
+option reaches of it, in its unit."""
 
 
 def _findings(
@@ -164,7 +165,7 @@ def _findings(
         return (_contradiction(need, rejected, missed, path, market, catalogue),)
     if missed:
         code = missed.pop()
-        near, name = _nearest(rejected, code), camel(_LIMITS[code])
+        near, name = _nearest(rejected, code), camel(_LIMITS[code][0])
         what, figure = f"{near.what}: {near.miss.reason}", near.miss.figure
         fix = f"write {name} of {_upwards(figure)} or more" if figure else f"relax {name}"
         return (
@@ -195,20 +196,20 @@ def _contradiction(
 ) -> Finding:
     """Which targets exclude each other: what each would have to be for the others to be kept."""
     codes = sorted(missed, key=list(_LIMITS).index)
-    names = [camel(_LIMITS[code]) for code in codes]
+    names = [camel(_LIMITS[code][0]) for code in codes]
     shown: list[str] = []
     raised: list[str] = []
     for code, name in zip(codes, names, strict=True):
         if code == "gpus":
             freed = replace(need, most_gpus=1 << 14)
         else:
-            freed = replace(need, target=need.target.model_copy(update={_LIMITS[code]: None}))
+            freed = replace(need, target=need.target.model_copy(update={_LIMITS[code][0]: None}))
         best = choose(freed, market, catalogue, thorough=False).best
         if best is None:
             near = _nearest(rejected, code)
             shown.append(f"{name}: {near.what}, {near.miss.reason}")
             continue
-        figure = _reached(best, code)
+        figure = _upwards(_LIMITS[code][1](best))
         shown.append(f"{name} given up: {best.label}, {figure}")
         raised.append(f"raise {name} to {figure}")
     return error(
@@ -219,20 +220,6 @@ def _contradiction(
         " or ".join(raised) or f"relax {' and '.join(names)}",
         targets=names,
     )
-
-
-def _reached(option: Option, code: str) -> str:
-    """The value that an option reaches of a limit, in its unit, rounded up."""
-    reached = option.reached
-    figures = {
-        "first-token": (reached.first_token_seconds or 0.0) * 1000,
-        "token": (reached.token_seconds_range or (0.0, 0.0))[1] * 1000,
-        "deadline": reached.run_hours or 0.0,
-        "budget-hour": (option.billed_micro_usd or 0) / 1e6,
-        "budget": option.usd_per_run or 0.0,
-        "gpus": float(option.devices),
-    }
-    return _upwards(figures[code])
 
 
 def _upwards(figure: float) -> str:

@@ -14,8 +14,7 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
-from gpufleet_planner.planning.placed import PricedFleet
-from gpufleet_planner.planning.plan import Planner, plan, planner_of
+from gpufleet_planner.planning.plan import Planner, PricedFleet, plan, planner_of
 from gpufleet_planner.planning.select import select
 
 _finding = findings_in(__file__)
@@ -120,10 +119,8 @@ def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
     confidence = planner.file.head.confidence
     candidates, found = planner.choose(confidence)
     names = {path: entry.name for path, entry in planner.file.workloads}
-    errors = [
-        (names.get(f.path.partition(".")[0], f.path), f.message) for f in found if has_errors([f])
-    ]
-    wrong = [f"{name}: {message}" for name, message in errors]
+    errors = ((names.get(f.path.partition(".")[0], f.path), f) for f in found if has_errors([f]))
+    wrong = [f"{name}: {one.message}" for name, one in errors]
     if wrong or not candidates:
         return PlannedPlace(provider, None, problem="; ".join(wrong) or "no workload could be read")
     try:

@@ -13,9 +13,8 @@ from gpufleet.models.catalogue_models import named_format
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction, step_tokens
 from gpufleet.models.inference import Serving
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
-from gpufleet_planner.planning.workloads import ModelWorkload
+from gpufleet_planner.planning.workloads import ModelWorkload, PlacedWorkload
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import DeviceShare
 
@@ -37,13 +36,6 @@ def _engine(work: PlacedWorkload) -> InferenceEngine | None:
     if entry.engine not in known or entry.engine.value not in (entry.image or ""):
         return None
     return entry.engine
-
-
-def engine_command(work: PlacedWorkload) -> list[str]:
-    """The command of SGLang, whose image has none; empty where the image has one."""
-    if _engine(work) is InferenceEngine.SGLANG:
-        return ["python3", "-m", "sglang.launch_server"]
-    return []
 
 
 def engine_arguments(work: PlacedWorkload) -> list[str]:
@@ -170,13 +162,18 @@ _LOADING_SECONDS = 1800
 """Time the first start may take, assumed: fetching and loading hundreds of gigabytes."""
 
 
-def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
-    """Port and probes of the same engine: it answers `/health` after the model is loaded. Empty
-    for an engine whose arguments are not known."""
-    if not engine_arguments(work):
+def engine_container(work: PlacedWorkload) -> dict[str, Any]:
+    """Command, which the image of SGLang lacks, arguments, port and probes of the engine, which
+    answers `/health` after the model is loaded. Empty for an engine whose arguments are not
+    known."""
+    arguments = engine_arguments(work)
+    if not arguments:
         return {}
     asked = {"httpGet": {"path": "/health", "port": PORT}, "periodSeconds": 10}
+    sglang = _engine(work) is InferenceEngine.SGLANG
     return {
+        **({"command": ["python3", "-m", "sglang.launch_server"]} if sglang else {}),
+        "args": arguments,
         "ports": [{"containerPort": PORT, "name": "http"}],
         "startupProbe": {**asked, "failureThreshold": _LOADING_SECONDS // 10},
         "readinessProbe": {**asked, "failureThreshold": 3},

@@ -17,9 +17,15 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
-from gpufleet_planner.planning.placed import ChosenWorkload
 from gpufleet_planner.planning.shares import ISOLATED, shares
-from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
+from gpufleet_planner.planning.workloads import (
+    OWN,
+    ChosenWorkload,
+    ModelWorkload,
+    Notebooks,
+    OwnHardware,
+    PlanHead,
+)
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.sized import context_rules
 

@@ -12,10 +12,8 @@ from math import ceil
 from statistics import mean
 
 from gpufleet.catalogue import Gpu
-from gpufleet.catalogue.instance import MICRO_USD
-from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
+from gpufleet_planner.packing.patterns import Pattern, maximal_patterns, proof
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
@@ -117,36 +115,16 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     """The layout with spare slices where some fit, so that no compute slice is stranded; more of
     the existing profiles first."""
     assert gpu.mig is not None
-    proof = place(gpu.mig, dict(devices))
-    if not isinstance(proof, MigPlacement) or not proof.completions:
-        return devices
-    wanted = dict(devices)
-    rows = gpu.mig.profiles
-    plain = [c for c in proof.completions if not any(rows[name].attributes for name in c)]
-    if not plain:
-        return devices
+    geometry, held = gpu.mig, Counter(dict(devices))
+    plain = [name for name, row in geometry.profiles.items() if not row.attributes]
 
-    def order(completion: Mapping[str, int]) -> tuple[object, ...]:
-        merged = dict(wanted)
-        for name, count in completion.items():
-            merged[name] = merged.get(name, 0) + count
-        full = place(gpu.mig, merged) if gpu.mig is not None else proof
-        assert isinstance(full, MigPlacement)
-        same = sum(count for name, count in completion.items() if name in wanted)
-        return (full.stranded_compute, full.stranded_memory, -same, sorted(merged.items()))
+    def order(pattern: Pattern) -> tuple[object, ...]:
+        found = proof(geometry, pattern)
+        same = sum(count for name, count in pattern if name in held)
+        return found.stranded_compute, found.stranded_memory, -same, sorted(pattern)
 
-    best = min(plain, key=order)
-    for name, count in best.items():
-        wanted[name] = wanted.get(name, 0) + count
-    return tuple(wanted.items())
-
-
-@lru_cache(maxsize=4096)
-def stranded_of(gpu: Gpu, devices: Pattern) -> int:
-    """Compute slices that a legal layout makes unusable."""
-    assert gpu.mig is not None
-    proof = place(gpu.mig, dict(devices))
-    return proof.stranded_compute if isinstance(proof, MigPlacement) else 0
+    full = (p for p in maximal_patterns(geometry, plain) if held <= Counter(dict(p)))
+    return min(full, key=order, default=devices)
 
 
 Members = tuple[tuple[str, Option], ...]
@@ -187,12 +165,6 @@ class FilledPool:
     """The layout of each node: MIG, and whole GPUs next to slices."""
 
     @property
-    def micro_usd(self) -> int | None:
-        """Per hour, all nodes; None without a price."""
-        price = self.key.machine.micro_usd
-        return None if price is None else price * self.nodes
-
-    @property
     def joined(self) -> bool:
         """Whether several of its machines work on one job."""
         return any(o.reached.gpus_each > self.key.machine.gpus for _, o in self.members)
@@ -200,24 +172,22 @@ class FilledPool:
     @property
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
-        if self.layout is not None:
-            parts = {
-                o.share.profile or WHOLE_GPU: mean(o.share.slice_parts) for _, o in self.members
-            }
-            slices = self.layout.asked.items()
-            used = sum((count * parts[name] for name, count in slices), Fraction(0))
-        else:
-            used = sum(
-                (o.devices * mean(o.share.slice_parts) for _, o in self.members), Fraction(0)
-            )
+        parts = {o.share.profile or WHOLE_GPU: mean(o.share.slice_parts) for _, o in self.members}
+        asked = {WHOLE_GPU: sum(option.devices for _, option in self.members)}
+        asked = self.layout.asked if self.layout is not None else asked
+        used = sum((count * parts[item] for item, count in asked.items()), Fraction(0))
         return self.nodes * self.key.machine.gpus - used
 
 
 def usd_per_hour(pools: Iterable[FilledPool]) -> Decimal | None:
     """All machines of pools; None where a price is missing."""
-    prices = [pool.micro_usd for pool in pools]
-    known = [price for price in prices if price is not None]
-    return Decimal(sum(known)) / MICRO_USD if len(known) == len(prices) else None
+    spent = Decimal(0)
+    for pool in pools:
+        price = pool.key.machine.usd_per_hour
+        if price is None:
+            return None
+        spent += pool.nodes * price
+    return spent
 
 
 def pool_key(

@@ -12,15 +12,10 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
-from gpufleet_planner.planning.engine_arguments import (
-    engine_arguments,
-    engine_command,
-    engine_probes,
-)
-from gpufleet_planner.planning.placed import PlacedWorkload
+from gpufleet_planner.planning.engine_arguments import engine_container
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.scaling import planned_scaled_object
-from gpufleet_planner.planning.workloads import Notebooks
+from gpufleet_planner.planning.workloads import Notebooks, PlacedWorkload
 from gpufleet_planner.sizing.training import settings_env
 
 _DEADLINE_MARGIN = 1.5
@@ -61,24 +56,18 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     if len(work.pools) > 1:
         _let_choose(spec, work.pools)
     container = spec["containers"][0]
-    if _gpus_of_pod(work) > 1:
+    machine, each = option.machine, _gpus_of_pod(work)
+    if each > 1:
         _add_shared_memory(spec)
     container["name"] = entry.name
     container["image"] = entry.image or f"example.invalid/{entry.name}"
-    arguments = engine_arguments(work)
-    if arguments:
-        command = engine_command(work)
-        container |= {"command": command} if command else {}
-        container |= {"args": arguments, **engine_probes(work)}
+    container |= engine_container(work)
     training = option.reached.training
     if training is not None:
         environment = container.setdefault("env", [])
         environment += settings_env(training, option.reached.parallel)
         if option.reached.gpus_each > 1:
-            gpus = _gpus_of_pod(work)
-            environment += rendezvous_env(entry.name, option.devices // gpus, gpus)
-    machine = option.machine
-    each = _gpus_of_pod(work)
+            environment += rendezvous_env(entry.name, option.devices // each, each)
     resources = container["resources"]
     resource = next(iter(resources["limits"]))
     if option.share.kind.value == "whole":

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import Finding, findings_in, has_errors, ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import (
@@ -78,7 +79,6 @@ class ServingTarget(RequestModel):
 _SERVING = ("first_token_ms", "token_ms", "output_tokens_per_second", "requests_per_second")
 _EMBEDDING = ("input_tokens_per_second",)
 _TRAINING = ("tokens", "deadline_hours", "budget_usd")
-_CAMEL = {name: field.alias or name for name, field in ServingTarget.model_fields.items()}
 
 
 def check_target(
@@ -95,16 +95,16 @@ def check_target(
             findings.append(
                 _finding(
                     "target-not-for-workload",
-                    f"target.{_CAMEL[name]}",
+                    f"target.{camel(name)}",
                     workload=workload.value,
-                    name=_CAMEL[name],
-                    targets=", ".join(_CAMEL[n] for n in own),
+                    name=camel(name),
+                    targets=", ".join(camel(n) for n in own),
                 )
             )
     if target.tokens is None:
         for name in ("deadline_hours", "budget_usd"):
             if getattr(target, name) is not None and workload.trains:
-                findings.append(_finding("target-incomplete/run", name=_CAMEL[name]))
+                findings.append(_finding("target-incomplete/run", name=camel(name)))
     if target.requests_per_second is not None and mean_output is None:
         findings.append(_finding("target-incomplete/requests"))
     elif target.requests_per_second is not None and target.output_tokens_per_second is not None:

@@ -9,9 +9,9 @@ from functools import cache, lru_cache
 
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus
 from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.instance import planned_price
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.catalogue.machine_offer import MachineOffer
-from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS

@@ -59,6 +59,12 @@ class Reached:
     binding: str = ""
     basis: Basis = Basis.ASSUMED
 
+    @property
+    def groups(self) -> list[str]:
+        """Degrees above 1: `tensor 8`, `data 2`."""
+        degrees = {name: getattr(self.parallel, name) for name in ("tensor", "pipeline", "data")}
+        return [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -146,13 +152,10 @@ class Option:
     @property
     def label(self) -> str:
         """For people: `2 x L4 (g6.xlarge, onDemand), bf16`."""
-        split = self.reached.parallel
-        layout = f", tensor {split.tensor}" if split.tensor > 1 else ""
-        layout += f", pipeline {split.pipeline}" if split.pipeline > 1 else ""
-        layout += f", data {split.data}" if split.data > 1 else ""
+        how = ", ".join((self.reached.precision, *self.reached.groups))
         return (
             f"{self.devices} x {self.share.label} on {self.machines} x {self.machine.name} "
-            f"({self.machine.platform}, {self.machine.buy}), {self.reached.precision}{layout}"
+            f"({self.machine.platform}, {self.machine.buy}), {how}"
         )
 
 

@@ -1,6 +1,6 @@
 """From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -16,7 +16,6 @@ from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.layouts import FilledPool, PoolKey, usd_per_hour
 from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
-from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
 from gpufleet_planner.planning.pools import (
     pool_data,
     pool_names,
@@ -31,6 +30,8 @@ from gpufleet_planner.planning.provisioning import (
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Selection, select
 from gpufleet_planner.planning.workloads import (
+    ChosenWorkload,
+    PlacedWorkload,
     PlanFile,
     read_plan_file,
 )
@@ -40,10 +41,8 @@ _finding = findings_in(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of one part."""
+    """The origin of one part of the FleetSpec."""
 
-    place: str
-    """Path in the FleetSpec."""
     written: str | None = None
     """Path in the workloads file; None: the plan chose it."""
     pool: PoolKey | None = None
@@ -52,41 +51,65 @@ class Origin:
     """Whether the file alone decides it, so that no other choice changes it."""
 
 
-def origins(selection: Selection, file: PlanFile) -> tuple[Origin, ...]:
-    """Those of all parts of the spec that is written for a selection."""
+def origins(selection: Selection, file: PlanFile) -> Mapping[str, Origin]:
+    """Those of all parts of the spec that is written for a selection, by path."""
     head = file.head
     own_zones = {entry.name: f"{path}.zones" for path, entry in file.workloads if entry.zones}
-    found = [Origin(key, f"spec.{key}") for key in head.spec]
-    found.append(Origin("provisioner", "provisioner", fixed=True))
+    found = {key: Origin(f"spec.{key}") for key in head.spec}
+    found["provisioner"] = provisioner = Origin("provisioner", fixed=True)
     for number, pool in enumerate(selection.pools):
         place, row = f"pools[{number}]", pool.key.machine.row
         zones = own_zones.get(pool.members[0][0], "zones")
-        found += [
-            Origin(place, pool=pool.key),
-            Origin(f"{place}.zones", zones, fixed=True),
-            Origin(f"{place}.provisioner", "provisioner", fixed=True),
-        ]
+        found[place] = Origin(pool=pool.key)
+        found[f"{place}.zones"] = Origin(zones, fixed=True)
+        found[f"{place}.provisioner"] = provisioner
         if row is not None:
             shape = f".{head.platform.section}"
-            found.append(Origin(f"{place}{shape}", f"hardware[{row}]{shape}", pool.key))
-    return tuple(found)
+            found[f"{place}{shape}"] = Origin(f"hardware[{row}]{shape}", pool.key)
+    return found
 
 
-def origin_of(finding: Finding, sources: Iterable[Origin]) -> Origin | None:
-    """The origin of the smallest part that a finding is about; None where no origin is recorded."""
-    holding = [
-        one
-        for one in sources
-        if finding.path == one.place or finding.path.startswith((f"{one.place}.", f"{one.place}["))
-    ]
-    return max(holding, key=lambda one: len(one.place), default=None)
+def traced(finding: Finding, sources: Mapping[str, Origin]) -> tuple[Finding, Origin]:
+    """The finding with its place in the workloads file, where the file has one, and the origin of
+    the smallest part that it is about."""
+    place = finding.path
+    while place and place not in sources:
+        place = place[: max(place.rfind("."), place.rfind("["), 0)]
+    origin = sources.get(place, Origin())
+    if origin.written is None:
+        return finding, origin
+    return replace(finding, path=origin.written + finding.path.removeprefix(place)), origin
 
 
-def in_file(finding: Finding, origin: Origin | None) -> Finding:
-    """The finding with its place in the workloads file, where the file has one."""
-    if origin is None or origin.written is None:
-        return finding
-    return replace(finding, path=origin.written + finding.path.removeprefix(origin.place))
+@dataclass(frozen=True, slots=True)
+class PricedFleet:
+    """Size and cost of the fleet of one confidence."""
+
+    confidence: Assurance
+    usd_per_hour: Decimal | None
+    """None: a price is missing, or the fleet does not exist."""
+    gpus: int | None
+    """None: the fleet does not exist."""
+    problem: str = ""
+    """Reason why the fleet does not exist."""
+
+    @property
+    def text(self) -> str:
+        """For people: `worst: 110.0800 USD/h, 16 GPUs`."""
+        if self.gpus is None:
+            return f"{self.confidence.value}: no fleet ({self.problem})"
+        spent = self.usd_per_hour
+        shown = "prices are not known" if spent is None else f"{spent:,.4f} USD/h"
+        return f"{self.confidence.value}: {shown}, {self.gpus} GPUs"
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain data for JSON."""
+        spent = self.usd_per_hour
+        return {
+            "usdPerHour": None if spent is None else f"{spent:.6f}",
+            "gpus": self.gpus,
+            "problem": self.problem or None,
+        }
 
 
 _MICRO = 1_000_000
@@ -241,10 +264,10 @@ class Planner:
             if not errors:
                 return replace(attempt, findings=ordered((*findings, *attempt.findings)))
             sources = origins(selection, self.file)
-            traced = [(origin_of(finding, sources), finding) for finding in errors]
-            last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
-            fixed = [in_file(found, origin) for origin, found in traced if origin and origin.fixed]
-            broken = {_declared(origin.pool) for origin, _ in traced if origin and origin.pool}
+            found = [traced(finding, sources) for finding in errors]
+            last = tuple(dict.fromkeys(finding for finding, _ in found))
+            fixed = [finding for finding, origin in found if origin.fixed]
+            broken = {_declared(origin.pool) for _, origin in found if origin.pool}
             if fixed or broken <= bad:
                 # No other choice corrects an error of the file.
                 return _refused((*findings, *(fixed or last)))

@@ -1,7 +1,7 @@
 """Scaling of a service: KEDA in its fleet, the scrape of its metric, and its ScaledObject."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet
@@ -11,8 +11,7 @@ from gpufleet.render.scaled_object import scaled_object
 from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
 from gpufleet.spec.monitoring import MonitoringBackend
 from gpufleet.spec.scaling import KedaScaling, Signal
-from gpufleet_planner.planning.placed import PlacedWorkload
-from gpufleet_planner.planning.workloads import ModelWorkload, PlanHead
+from gpufleet_planner.planning.workloads import ModelWorkload, PlacedWorkload, PlanHead
 from gpufleet_planner.sizing.device import DeviceShare
 
 _finding = findings_in(__file__)
@@ -61,10 +60,10 @@ def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, 
     """Additions to the FleetSpec of a service that scales: KEDA, unless the file's `spec` disables
     it, and the scrape of the service where the file has `monitoring`."""
     scaling = [work for work in placed if autoscaling_hint(work) is not None]
-    stated = [head.spec.get(key, {}) for key in ("addons", "monitoring")]
-    if not scaling or not all(isinstance(one, dict) for one in stated):
-        return {}  # what no compile accepts: its finding names it
-    addons, monitoring = cast("list[dict[str, Any]]", stated)
+    if not scaling:
+        return {}
+    addons: dict[str, Any] = head.spec.get("addons") or {}
+    monitoring: dict[str, Any] = head.spec.get("monitoring") or {}
     found = {"addons": merged({"keda": {"enabled": True}}, addons)}
     if "monitoring" not in head.spec:
         return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpufleet_planner.packing import highs
-from gpufleet_planner.packing.patterns import maximal_patterns
+from gpufleet_planner.packing.patterns import maximal_patterns, proof
 from gpufleet_planner.planning.layouts import (
     FilledPool,
     PoolKey,
@@ -19,11 +19,10 @@ from gpufleet_planner.planning.layouts import (
     item_of,
     pool_key,
     room,
-    stranded_of,
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.placed import ChosenWorkload
+from gpufleet_planner.planning.workloads import ChosenWorkload
 from gpufleet_planner.sizing.device import DeviceShare
 
 GAP, LARGE = 2e-3, 1_500
@@ -106,7 +105,7 @@ def _slices(
     gpus: dict[int, int] = {}
     names = [name for name in items if isinstance(name, str)]
     patterns = maximal_patterns(geometry, names)
-    cut = [program.column(stranded_of(key.machine.gpu, pattern)) for pattern in patterns]
+    cut = [program.column(proof(geometry, pattern).stranded_compute) for pattern in patterns]
     for name in names:
         held = {c: -n for c, p in zip(cut, patterns, strict=True) if (n := dict(p).get(name))}
         program.row({**items[name], **held}, upper=0)

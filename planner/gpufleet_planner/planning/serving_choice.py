@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 
 from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
@@ -16,7 +16,6 @@ from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.serving_rates import (
     PERCENTILE,
-    ServingReplica,
     ServingSpeed,
     serving_replica,
 )
@@ -144,49 +143,39 @@ def _largest(
     replica = serving_replica(need.model, serving, device, parallel)
     if replica is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    target = need.target
-    first = _first_token_ms(replica, 1)
-    if target.first_token_ms is not None and first > target.first_token_ms:
-        text = f"first token after {first:.0f} ms even of one request, {target.first_token_ms:g} ms"
-        return Miss("first-token", f"{text} allowed", first)
-    token = _token_ms(replica, need, 1)
-    if target.token_ms is not None and token > target.token_ms:
-        upto = "" if need.confidence is Assurance.EXPECTED else "up to "
-        text = (
-            f"{upto}{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
-        )
+    target, worst = need.target, need.confidence is Assurance.WORST
+
+    def first_ms(batch: int) -> float:
+        """Of requests that arrive at random."""
+        return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
+
+    def token_ms(batch: int) -> float:
+        """With which a target is kept."""
+        if worst:
+            return 1000 * replica.loaded_token_range(batch)[1]
+        return 1000 * replica.loaded_token_seconds(batch)
+
+    limit, limit_first = target.token_ms or inf, target.first_token_ms or inf
+    if (first := first_ms(1)) > limit_first:
+        text = f"first token after {first:.0f} ms even of one request, {limit_first:g} ms allowed"
+        return Miss("first-token", text, first)
+    if (token := token_ms(1)) > limit:
+        upto = "up to " if worst else ""
+        text = f"{upto}{token:.1f} ms per token even for one sequence, {limit:g} ms allowed"
         return Miss("token", text, token)
-    if _kept(replica, need, most):
+
+    def kept(batch: int) -> bool:
+        return (limit == inf or token_ms(batch) <= limit) and (
+            limit_first == inf or first_ms(batch) <= limit_first
+        )
+
+    if kept(most):
         return most, replica.speed(most, together=False)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
-        if _kept(replica, need, middle):
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if kept(middle) else (low, middle)
     return low, replica.speed(low, together=False)
-
-
-def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:
-    """Time per token that a target is kept with, milliseconds."""
-    if need.confidence is Assurance.EXPECTED:
-        return 1000 * replica.loaded_token_seconds(batch)
-    return 1000 * replica.loaded_token_range(batch)[1]
-
-
-def _kept(replica: ServingReplica, need: WorkloadNeed, batch: int) -> bool:
-    """Whether a batch keeps the times while it is served."""
-    target = need.target
-    if target.token_ms is not None and _token_ms(replica, need, batch) > target.token_ms:
-        return False
-    limit = target.first_token_ms
-    return limit is None or _first_token_ms(replica, batch) <= limit
-
-
-def _first_token_ms(replica: ServingReplica, batch: int) -> float:
-    """The limit of the target: requests arrive at random."""
-    return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
 
 
 def _copies(

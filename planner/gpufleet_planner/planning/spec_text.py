@@ -9,8 +9,8 @@ from gpufleet_planner.explanation.explain import explain_option, lines_as_text
 from gpufleet_planner.planning.choice import rejected_as_list
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.option import Option, option_as_dict, usd
-from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
+from gpufleet_planner.planning.workloads import PlacedWorkload
 from gpufleet_planner.sizing.training import settings_text
 
 
@@ -98,26 +98,16 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
     option, reached = work.option, work.option.reached
     share = option.share
     model = "" if work.need is None else f" {work.need.model.name}, {work.entry.workload},"
-    split = reached.parallel
-    groups = [
-        f"{name} {value}"
-        for name, value in (
-            ("tensor", split.tensor),
-            ("pipeline", split.pipeline),
-            ("data", split.data),
-        )
-        if value > 1
-    ]
     yield (
         f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.label}"
-        + (f" ({', '.join(groups)})" if groups else "")
+        + (f" ({', '.join(reached.groups)})" if reached.groups else "")
     )
     yield (
         f"  memory: {reached.need_bytes / GIB:.2f} GiB with margin (modelled) of "
         f"{reached.usable_bytes / GIB:.2f} GiB usable ({share.memory_basis.value})"
     )
     if reached.training is not None:
-        yield f"  {settings_text(reached.training, split)}"
+        yield f"  {settings_text(reached.training, reached.parallel)}"
     if option.speed_text:
         yield f"  speed: {option.speed_text}"
     part = usd(option.part_micro_usd)

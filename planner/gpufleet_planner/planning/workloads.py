@@ -1,4 +1,5 @@
-"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets."""
+"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets; and a
+workload with its options, and its place."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +8,22 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, StringConstraints
 
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import Finding, findings_in
 from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
-from gpufleet_planner.planning.need import MOST_GPUS, Assurance, Isolation, ServingTarget, Usd
+from gpufleet_planner.planning.choice import ServingChoice
+from gpufleet_planner.planning.need import (
+    MOST_GPUS,
+    Assurance,
+    Isolation,
+    ServingTarget,
+    Usd,
+    WorkloadNeed,
+)
+from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
 
 _finding = findings_in(__file__)
@@ -31,29 +42,16 @@ NOTEBOOK = "notebook"
 OWN = "onPrem"
 """Purchase option of own machines."""
 INVALID = "plan-file-invalid"
-_DECIDED = ("mig", "mps", "time_slicing", "board", "network")
+_DECIDED = ("mig", "mps", "timeSlicing", "board", "network")
 """Fields of a size request that choose the hardware: the plan decides them."""
 
 
-class ModelWorkload(SizeRequest):
-    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+class WorkloadEntry(RequestModel):
+    """Keys of every workload."""
 
     name: Name
-    target: ServingTarget = ServingTarget()
-    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
-    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
-    isolation: Isolation = Isolation.MEMORY
-    """Least it must have for itself. Default memory."""
     interruptible: bool = False
     """Whether it survives that its machine is taken back. Default false: no spot."""
-    replicas: Count = 1
-    """Fewest copies of a service."""
-    most_gpus: Count = MOST_GPUS
-    global_batch: Count | None = None
-    """Training: samples of one optimizer step."""
-    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Training: part of the time that advances the run. Default: by published failure rates of jobs
-    of that number of GPUs."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
     zones: Zones = ()
@@ -63,24 +61,36 @@ class ModelWorkload(SizeRequest):
     """Container image; only manifests need it."""
 
 
-class Notebooks(RequestModel):
+class ModelWorkload(SizeRequest, WorkloadEntry):
+    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+
+    target: ServingTarget = ServingTarget()
+    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    """Least it must have for itself. Default memory."""
+    replicas: Count = 1
+    """Fewest copies of a service."""
+    most_gpus: Count = MOST_GPUS
+    global_batch: Count | None = None
+    """Training: samples of one optimizer step."""
+    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Training: part of the time that advances the run. Default: by published failure rates of jobs
+    of that number of GPUs."""
+
+
+class Notebooks(WorkloadEntry):
     """Users of notebooks: their number, and the GPU memory of each."""
 
-    name: Name
     workload: Literal["notebook"]
     count: Count = 1
     memory_gib: Annotated[float, Field(gt=0, le=512)]
     """GPU memory each notebook uses at its peak."""
     isolation: Isolation = Isolation.NONE
     """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
-    interruptible: bool = False
     culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
     """Hours after which the notebook server ends an unused notebook. Default: never, which the
     policies refuse in shared fleets."""
-    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
-    zones: Zones = ()
-    team: Name | None = None
-    image: Image | None = None
 
 
 class OwnHardware(RequestModel):
@@ -249,12 +259,65 @@ def _hardware(head: PlanHead) -> list[Finding]:
 
 
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
-    names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
+    written = set(map(camel, entry.model_fields_set))
     found = [
-        _finding("plan-decides", f"{path}.{names[name]}", name=names[name], workload=entry.name)
+        _finding("plan-decides", f"{path}.{name}", name=name, workload=entry.name)
         for name in _DECIDED
-        if name in entry.model_fields_set
+        if name in written
     ]
     if entry.load_test is not None:
         found.append(_finding("plan-file-invalid/load-test", path))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWorkload:
+    """One workload with the options it has."""
+
+    path: str
+    entry: ModelWorkload | Notebooks
+    need: WorkloadNeed | None
+    """None for notebooks."""
+    choice: ServingChoice
+
+    @property
+    def name(self) -> str:
+        """Its name in the file."""
+        return self.entry.name
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of its pods: that of its team."""
+        return self.entry.team or "default"
+
+    @property
+    def ends(self) -> bool:
+        """A job: it runs for a time, so the cheapest run counts, not the cheapest hour."""
+        return self.need is not None and self.need.trains
+
+    @property
+    def intent(self) -> str:
+        """The pool's intent: it sets disruption, spot and packing defaults."""
+        if self.need is None:
+            return "interactive"
+        if not self.need.trains:
+            return "inference"
+        return "batch" if self.entry.interruptible else "training"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWorkload(ChosenWorkload):
+    """One workload and where it runs."""
+
+    option: Option
+    pools: tuple[str, ...]
+    """One, or for slices the pools whose nodes offer them."""
+
+    @property
+    def runner_up(self) -> Option | None:
+        """The cheapest option on another GPU or share."""
+        mine = (self.option.machine.gpu.key, self.option.share.resource_key)
+        return next(
+            (o for o in self.choice.options if (o.machine.gpu.key, o.share.resource_key) != mine),
+            None,
+        )

@@ -245,8 +245,6 @@ def _best(
     for machine in machines(market, catalogue, interruptible=False, job=False):
         if machine.gpus < needed or machine.fraction != 1 or machine.micro_usd is None:
             continue
-        if not _has_formats_of(machine.gpu, present.gpu):
-            continue
         # Shares of a pod with one device; whole GPUs where it has several.
         kinds = ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,)
         for share in shares(machine.gpu, kinds):
@@ -284,8 +282,8 @@ def _keeps_up(
 
 
 def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
-    """Slow-down of arithmetic and memory traffic on the share; empty where a rate is not known. The
-    number format with the largest slow-down counts.
+    """Slow-down of arithmetic and memory traffic on the share; empty where a rate is not known, or
+    the GPU lacks a format of the present one. The format with the largest slow-down counts.
 
     For an MPS client the even part counts: a gain from concurrent clients is not guaranteed.
     """
@@ -299,32 +297,16 @@ def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
     mine, theirs = present.rates.memory_bandwidth, other.rates.memory_bandwidth
     if mine is None or theirs is None:
         return ()
-    ratios = [
-        Fraction(here, there)
-        for here, there in zip(_matrix(present.rates), _matrix(other.rates), strict=True)
-        if here and there
-    ]
-    if not ratios:
+    pairs = zip(_matrix(present.rates), _matrix(other.rates), strict=True)
+    formats = [(here, there) for here, there in pairs if here]
+    ratios = [Fraction(here, there) for here, there in formats if there]
+    if not ratios or len(ratios) < len(formats):
         return ()
     return compute * max(ratios), traffic * Fraction(mine, theirs)
 
 
 def _matrix(rates: Rates) -> tuple[int | None, ...]:
     return rates.tf32, rates.bf16, rates.fp16, rates.fp8, rates.int8, rates.fp4
-
-
-def _has_formats_of(gpu: Gpu, present: Gpu) -> bool:
-    """Whether the GPU computes in every format of the present one, as its rates name them."""
-    if gpu.key == present.key:
-        return True
-    mine, theirs = next(iter(present.rates.values()), None), next(iter(gpu.rates.values()), None)
-    if mine is None or theirs is None:
-        return False
-    return all(
-        there is not None
-        for here, there in zip(_matrix(mine), _matrix(theirs), strict=True)
-        if here is not None
-    )
 
 
 def _may_be_reserved(use: DeviceUse, device: Device) -> bool:

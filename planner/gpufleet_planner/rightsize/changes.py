@@ -7,9 +7,10 @@ from math import ceil
 from typing import Any, cast
 
 from gpufleet.findings import Finding, has_errors, warning
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.pod_request import pod_spec
+from gpufleet_planner.planning.attempts import room
 from gpufleet_planner.planning.pools import free_name, shared_by, slug
 from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal
 from gpufleet_planner.sizing.device import DeviceShare
@@ -47,21 +48,10 @@ def changes(declared: Mapping[str, Any], advice: Iterable[Advice]) -> Changes:
     compiled = compile_data(spec)
     if compiled.fleet is None or has_errors(compiled.findings):
         return Changes(None, {}, compiled.findings)
-    for data, works in pools.values():
-        pool = _pool(compiled.fleet, data["name"])
-        per_node = sum(pool.partition.advertised.values())
-        proposals = [cast("Proposal", one.proposal) for one in works]
-        each = max(one.devices_each for one in proposals)
-        pods = sum(one.pods for one in proposals)
-        most = ceil(pods / max(1, per_node // each))
-        data["nodes"] = {**data["nodes"], "max": most, "expected": most}
-    compiled = compile_data(spec)
-    if compiled.fleet is None or has_errors(compiled.findings):
-        return Changes(None, {}, compiled.findings)
     objects: dict[str, Mapping[str, Any]] = {}
     for data, works in pools.values():
         for one in works:
-            _add(objects, one, _patch(one, _pool(compiled.fleet, data["name"])))
+            _add(objects, one, _patch(one, compiled.fleet.pool(data["name"])))
     for one in answers:
         if one.verdict is Conclusion.IDLE and _patchable(one):
             _add(objects, one, {**_head(one), "spec": {"replicas": 0}})
@@ -109,13 +99,17 @@ def _new_pools(
             data = {
                 "name": name,
                 "instanceTypes": [machine.name],
-                "nodes": {"min": 0, "max": 1, "expected": 1},
                 "sharing": {"mig": {"layout": f"all-{share.profile}"}}
                 if share.kind is DeviceShare.MIG
                 else shared_by(share.kind, share.replicas),
             }
             found[key] = (data, [])
         found[key][1].append(one)
+    for data, works in found.values():
+        proposals = [cast("Proposal", one.proposal) for one in works]
+        each, first = max(one.devices_each for one in proposals), proposals[0]
+        most = ceil(sum(one.pods for one in proposals) / room(each, first.share, first.machine))
+        data["nodes"] = {"min": 0, "max": most, "expected": most}
     return found
 
 
@@ -154,7 +148,3 @@ def _add(objects: dict[str, Mapping[str, Any]], one: Advice, data: Mapping[str, 
     taken = {name.removesuffix(".yaml") for name in objects}
     name = free_name(f"{one.workload.namespace}-{one.workload.name}-patch", taken)
     objects[f"{name}.yaml"] = data
-
-
-def _pool(fleet: Fleet, name: str) -> Pool:
-    return next(pool for pool in fleet.pools if pool.name == name)

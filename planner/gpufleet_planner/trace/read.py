@@ -93,15 +93,6 @@ class Trace:
     tasks: tuple[TraceTask, ...]
 
 
-def too_varied(tasks: Iterable[TraceTask], nodes: int) -> tuple[Finding, ...]:
-    """An error where requests times nodes are more pairs than the limit kept in memory."""
-    shapes = len({task.shape for task in tasks})
-    if shapes * nodes <= MOST_SCORES:
-        return ()
-    pairs, most = shapes * nodes, MOST_SCORES
-    return (_finding("pack-trace-too-varied", shapes=shapes, nodes=nodes, found=pairs, limit=most),)
-
-
 Read = tuple[Trace | None, tuple[Finding, ...]]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Seconds = Annotated[int, Field(ge=0, le=10**12)]
@@ -183,7 +174,13 @@ def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
     more = len(wrong) - _SHOWN
     if more > 0:
         wrong[_SHOWN:] = [_finding("pack-trace-value/more", wrong[_SHOWN].path, count=more)]
-    wrong = wrong or list(too_varied(arrivals, len(found)))
+    shapes, nodes_read, limit = len({task.shape for task in arrivals}), len(found), MOST_SCORES
+    if not wrong and (pairs := shapes * nodes_read) > limit:
+        wrong = [
+            _finding(
+                "pack-trace-too-varied", shapes=shapes, nodes=nodes_read, found=pairs, limit=limit
+            )
+        ]
     if wrong:
         return None, tuple(wrong)
     return Trace(tuple(found), tuple(sorted(arrivals, key=lambda task: task.created))), ()

@@ -8,8 +8,7 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.dra_chart import consumable_shares, validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force, gates_known
 from gpufleet.contract.programs.go_json import kind_of, shown
-from gpufleet.contract.programs.rule_tables import rules_in
-from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.cluster.site import Site
-from gpufleet.contract.dra_api import GROUP, SERVED
-from gpufleet.contract.kubernetes_gates import dropped_fields
+from gpufleet.contract.dra_api import GROUP, SERVED, dropped_fields
 from gpufleet.contract.programs.dra_gates import DRIVER as PROGRAM
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport

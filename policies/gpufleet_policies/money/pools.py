@@ -1,6 +1,6 @@
 """Prices and largest sizes of pools: the cost of a node, and the most nodes.
 
-Prices are those of `gpufleet.catalogue.price_range`, for each machine and each way of buying that a
+Prices are those of `gpufleet.catalogue.instance`, for each machine and each way of buying that a
 pool allows.
 """
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, InstanceType
-from gpufleet.catalogue.price_range import PUBLISHED_WAYS, price_range
+from gpufleet.catalogue.instance import PUBLISHED_WAYS, price_range
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings.money import usd_hour
 

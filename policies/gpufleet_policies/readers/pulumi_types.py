@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.capacity import ScheduledSize
-from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import MONITORING_AGENT
 from gpufleet.documents.shapes import is_mapping, mapping

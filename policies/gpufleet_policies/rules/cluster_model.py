@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.claims import DeviceClaim, DeviceClass
-from gpufleet.cluster.cluster import ClusterModel
+from gpufleet.cluster.cluster import ClusterModel, DeclaredNamespace
 from gpufleet.cluster.fact import NOTHING, Fact, known, unknown
-from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site

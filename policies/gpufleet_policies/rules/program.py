@@ -6,7 +6,7 @@ from math import ceil
 
 from gpufleet.cluster import Autoscaler, FleetFacts, WorkloadFacts
 from gpufleet.cluster.capacity import Reservation
-from gpufleet.cluster.monitoring import (
+from gpufleet.cluster.cluster import (
     DeclaredNamespace,
     GpuQuota,
     MetricsSource,
@@ -15,8 +15,8 @@ from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue
 from gpufleet.findings import Finding, finding
-from gpufleet.findings.creation import Creation
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
+from gpufleet.findings.remediation import Creation
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.container import GPU, MIG_PREFIX
-from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding

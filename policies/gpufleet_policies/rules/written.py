@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.findings import Level
-from gpufleet.findings.provenance import Provenance
+from gpufleet.findings.finding import Provenance
 from gpufleet.rules.rule import Check, Needs, Rule, rule
 
 _READ: Mapping[str, Callable[[str], object]] = {

@@ -37,9 +37,8 @@ def test_json_has_cost_bound_and_every_share_in_its_place() -> None:
     assert {a["replicas"] for a in document["assignment"] if a["share"] == "web"} == {4}
 
 
-@pytest.mark.parametrize("option", [(), ("--no-solver",)])
-def test_text_has_tables_and_drawings(option: tuple[str, ...]) -> None:
-    result = run(FILE, *option)
+def test_text_has_tables_and_drawings() -> None:
+    result = run(FILE)
     assert result.exit_code == 0
     for words in ("notebooks", "4 whole GPUs of a", "│", "gap", "USD/h"):
         assert words in result.stdout

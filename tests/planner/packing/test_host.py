@@ -19,10 +19,10 @@ from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.packing.verify import verify
 
 A100 = load().gpu("A100-80GB")
-BOTH = pytest.mark.parametrize("solver", [None, False])
+BOTH = pytest.mark.parametrize("solver", [True, False])
 
 
-def answer(text: str, solver: bool | None = None) -> Packing:
+def answer(text: str, solver: bool = True) -> Packing:
     request, findings = parse_request(yaml.safe_load(text))
     assert request is not None, findings
     problem, findings = read_problem(request, load())
@@ -58,7 +58,7 @@ machines:
     ],
 )
 def test_a_share_goes_to_a_machine_with_its_cpus_and_memory(
-    need: str, machine: str, solver: bool | None
+    need: str, machine: str, solver: bool
 ) -> None:
     """Sizes of both types: AWS, EC2 G6 instances."""
     comma = ", " if need else ""
@@ -67,7 +67,7 @@ def test_a_share_goes_to_a_machine_with_its_cpus_and_memory(
 
 
 @BOTH
-def test_slices_of_one_gpu_need_two_nodes_where_their_cpus_do(solver: bool | None) -> None:
+def test_slices_of_one_gpu_need_two_nodes_where_their_cpus_do(solver: bool) -> None:
     """Seven slices fit one GPU; 14 CPUs of 8 do not fit one node."""
     machine = PackingMachine(
         "m", A100, 1, A100.memory_bytes, micro_usd_per_hour=1_000_000, host=(8000, 65536)

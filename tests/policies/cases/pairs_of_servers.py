@@ -59,6 +59,13 @@ CASES = (
         server("own/image:1", command=["vllm", "serve", "a/b", "--dtype auto"]),
         "writes an option and its value as one entry;",
     ),
+    Case(
+        "server-options-refused",
+        server("lmcache/vllm-openai:v0.3.9", command=["vllm", "serve", "a/b"]),
+        server("lmcache/vllm-openai:v0.3.8", command=["vllm", "serve", "a/b"]),
+        "starts `vllm`, which lmcache/vllm-openai:v0.3.8 does not have in its PATH",
+        ADVICE,
+    ),
     Case(  # AyeniOluwatosinOlawale/vllm-k8s-stack vllm/deployment.yaml
         "server-options-refused",
         server(f"{VLLM}0.9.2", "--enforce-eager"),

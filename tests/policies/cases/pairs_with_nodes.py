@@ -30,10 +30,13 @@ from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
 
+_SOCKETS = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
 
-def _device_plugin(tolerations: list[dict[str, Any]]) -> Thing:
+
+def _device_plugin(tolerations: list[dict[str, Any]], **chosen: str) -> Thing:
     plugin = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.14.5"}
-    pods = {"containers": [plugin], "tolerations": tolerations}
+    pods = {"containers": [plugin], "volumes": [_SOCKETS], "tolerations": tolerations}
+    pods["nodeSelector"] = chosen
     labels = {"app": "plugin"}
     template = {"metadata": {"labels": labels}, "spec": pods}
     spec = {"selector": {"matchLabels": labels}, "template": template}
@@ -191,5 +194,21 @@ CASES = (
                 taints=[{"key": "dedicated", "value": "user", "effect": "NoSchedule"}],
             ),
         ),
+    ),
+    Case(
+        "pods-choose-no-node",
+        _device_plugin([], extension="580.126.20-v1.12.7"),
+        _device_plugin([], extension="580.126.20-v1.12.6"),
+        "chooses nodes by a value that no node here has, as Node gpu-1 has another",
+        ADVICE,
+        alongside=(node(labels={"extension": "580.126.20-v1.12.7"}),),
+    ),
+    Case(
+        "pods-choose-no-node",
+        job({"spec.template.spec.nodeSelector": {"cloud.google.com/gke-nodepool": "l4"}}),
+        job({"spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "gpu"}}),
+        "chooses nodes by a label of Karpenter or EKS, and Node gpu-1 is a node of GKE",
+        ADVICE,
+        alongside=(node(labels={"cloud.google.com/gke-nodepool": "l4"}),),
     ),
 )

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_policies.configurations.kinds import validate_text
+from tests.policies.objects import read_yaml
 
 HERE = Path(__file__).parent
 CHARTS = ("gpu-operator", "network-operator", "device-plugin", "dra-driver")
@@ -33,7 +33,7 @@ def patched(values: Any, patch: Any) -> Any:
 def releases(chart: str) -> Iterator[tuple[str, dict[str, Any]]]:
     file = HERE / f"{chart.replace('-', '_')}_releases.yaml"
     values: dict[str, Any] = {}
-    for release in yaml.safe_load(file.read_text()):
+    for release in read_yaml(file):
         values = release.get("values") or patched(values, release["patch"])
         yield release["version"], copy.deepcopy(values)
 

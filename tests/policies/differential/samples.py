@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import yaml
@@ -70,8 +71,13 @@ class Sample:
         return f"{values or self.kind or 'file'}.yaml"
 
 
-def samples() -> Iterator[Sample]:
+@cache
+def samples() -> tuple[Sample, ...]:
     """All of them, in a fixed order."""
+    return tuple(_samples())
+
+
+def _samples() -> Iterator[Sample]:
     for kind, rows in CONFIGURATIONS.items():
         for number, (code, broken, fine, where) in enumerate(rows):
             for which, text in (("broken", broken), ("fine", fine)):

@@ -4,8 +4,6 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
 from tests.policies.doctor.clusters import GPU_TOLERATION, World
 from tests.policies.doctor.objects import (
     LONG_AGO,
@@ -16,6 +14,7 @@ from tests.policies.doctor.objects import (
     ready,
     running,
 )
+from tests.policies.objects import read_yaml
 
 
 class Broken(World):
@@ -236,4 +235,4 @@ def broken(kind: str, steps: list[dict[str, Any]]) -> Broken:
 
 def cases(file: Any) -> Iterator[dict[str, Any]]:
     """The faults or reports of a file."""
-    yield from yaml.safe_load(file.read_text())
+    yield from read_yaml(file)

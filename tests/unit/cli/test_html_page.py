@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from gpufleet.cli.explain import command as explain
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.slots_svg import draw_partition_svg
-from gpufleet_planner.commands.plan import command as plan
 
 SPEC = """\
 catalogue: "2026.11"
@@ -39,7 +38,6 @@ CHAT = {
     "nodes": {"min": 0, "max": 4},
     "sharing": {"timeSlicing": {"replicas": 4}},
 }
-EXAMPLE = Path(__file__).parents[3] / "examples" / "plan" / "team.yaml"
 VOID = {"meta", "img", "br", "link", "source"}
 
 
@@ -105,15 +103,6 @@ def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     file = tmp_path / "no" / "fleet.html"
     result = CliRunner().invoke(explain, ["-", "--html", str(file)], input=SPEC)
     assert "No such file or directory" in str(result.exception)
-
-
-def test_a_plan_shows_what_is_where(tmp_path: Path) -> None:
-    file = tmp_path / "plan.html"
-    result = CliRunner().invoke(plan, [str(EXAMPLE), "--html", str(file)])
-    assert result.exit_code in (0, 1), result.output
-    page = file.read_text(encoding="utf-8")
-    read(page)
-    assert re.search(r'alt="What is where" src="data:image/svg', page)
 
 
 def test_facts_are_a_list_and_shares_are_drawn_as_shares(tmp_path: Path) -> None:

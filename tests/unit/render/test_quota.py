@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.fleet.quota import ROUNDING, split
+from gpufleet.fleet.kueue_quota import ROUNDING, split
 
 SHARES = st.lists(st.integers(1, 100), min_size=1, max_size=8).flatmap(
     lambda parts: st.integers(sum(parts), sum(parts) * 2).map(

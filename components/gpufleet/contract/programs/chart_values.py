@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.program import Reader
 from gpufleet.contract.programs.go_json import kind_of
-from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.rule_tables import note_text
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas import SchemaCodes, values_release
 from gpufleet.documents.document import GoDocument

@@ -23,9 +23,8 @@ from gpufleet.contract.programs.node import (
     mig_resource,
     offered,
 )
-from gpufleet.contract.programs.rule_tables import rules_in
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.strategy_env import allows_mps, mig_strategy, written_strategy
-from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.rules.rows import rule_table

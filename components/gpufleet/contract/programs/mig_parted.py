@@ -14,9 +14,8 @@ from gpufleet.contract.programs.geometry import (
 )
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.programs.node import advertise, devices_of
-from gpufleet.contract.programs.rule_tables import rules_in
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.strategy_env import mig_strategy
-from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.go_scalars import resolve

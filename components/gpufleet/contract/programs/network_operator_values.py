@@ -18,8 +18,7 @@ from gpufleet.contract.programs.nic_policy import (
     validate_policy,
     validate_spec,
 )
-from gpufleet.contract.programs.rule_tables import rules_in
-from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     known_fields,

@@ -6,9 +6,8 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_rdma_resource, is_subdomain
-from gpufleet.contract.programs.rule_tables import rules_in
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors, validate_values
-from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument

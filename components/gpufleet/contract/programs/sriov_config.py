@@ -8,9 +8,8 @@ from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_sriov_resource
 from gpufleet.contract.programs.rdma_shared_config import validate_names
-from gpufleet.contract.programs.rule_tables import rules_in
+from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors, validate_values
-from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument

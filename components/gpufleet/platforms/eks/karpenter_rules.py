@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from gpufleet.catalogue import load
 from gpufleet.contract.driver_ranges import version_parts
@@ -14,10 +15,10 @@ from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.eks.efa import HUGE_PAGES, node_huge_pages
 from gpufleet.platforms.eks.karpenter_objects import has_buffer, is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
-from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -268,3 +269,10 @@ def _excludes_all(pool: Pool, one: KarpenterRequirement) -> bool:
 
 def _read(one: KarpenterRequirement) -> NodeRequirement:
     return NodeRequirement(0, one.key, one.operator, one.values)
+
+
+def validate_raw_fields(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
+    """Raw fields of Karpenter's objects. Their schemas check the other fields."""
+    rows = Path(__file__).parent
+    yield from validate_raw_arguments(pool, rows, "karpenter.nodePool", options.node_pool)
+    yield from validate_raw_arguments(pool, rows, "karpenter.nodeClass", options.node_class)

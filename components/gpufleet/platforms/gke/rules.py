@@ -1,14 +1,16 @@
 """Findings about the pools of a fleet on GKE, before the API refuses them.
 
-Machine and zones of one pool are in `gke_place_rules`, its capacity types in `gke_purchase_rules`,
-parts of its nodes in `gke_node_rules`, raw arguments in `gke_raw_rules`, TPUs in `tpu`; this module
-has the rules between pools, and between pools and the rest of the fleet.
+A pool's capacity types are in `purchase_rules`, parts of its nodes in `node_rules`, raw arguments
+in `raw_arguments.jsonl`, TPUs in `tpu`. Sources for machine, zones and placement: preconditions of
+Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
+`modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.provider_shapes import inputs_of
 from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
@@ -20,6 +22,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.clouds.gcp_labels import validate_tags
+from gpufleet.platforms.clouds.gcp_machines import validate_host, validate_zone_names
 from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS
@@ -27,16 +30,115 @@ from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
 from gpufleet.platforms.gke.gpudirect import validate_release
 from gpufleet.platforms.gke.names import NODE_POOL, node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
-from gpufleet.platforms.gke.place_rules import validate_place
 from gpufleet.platforms.gke.purchase_rules import validate_purchase
-from gpufleet.platforms.gke.shape import GkeShape, gke_shape
+from gpufleet.platforms.gke.shape import GkeShape, gke_shape, nodes_of_domain, upgrade_strategy
 from gpufleet.platforms.gke.tpu import validate_tpu
 from gpufleet.platforms.gke.version_floors import validate_floors
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.platforms.gke import CLUSTER_NAME, LONGEST_NAME
+from gpufleet.spec.platforms.gke import CLUSTER_NAME, LONGEST_NAME, UpgradeStrategy
 
 _finding = findings_in(__file__)
+
+COMPACT_NODES = {"a2": 150, "a3": 96, "a4": 1500, "g2": 150, "g4": 1500}
+"""Machine family -> maximum nodes of a node pool with compact placement. N1 has none
+(k8s.io/gke-autoscaling `machinetypes`, maxCompactPlacementNodes; read 2026-11-23)."""
+
+COMPACT_WITH_FLEX_START = ("a3-ultragpu-", "a4-", "h4d-")
+"""Machine types that may be placed compactly with flex start (cluster-toolkit 1047080)."""
+
+
+def validate_place(
+    pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec
+) -> Iterable[Finding]:
+    """Machine type, zones and compact placement of one pool."""
+    yield from _machines(pool, row)
+    yield from _zones(pool, shape, spec)
+    yield from _placement(pool, shape, row)
+    yield from _domain(pool)
+
+
+def _machines(pool: Pool, row: InstanceType) -> Iterable[Finding]:
+    if len(pool.machines) > 1:
+        names = [machine.name for machine in pool.machines]
+        yield _finding(
+            "gke-one-machine-type", pool.path, count=len(names), first=names[0], found=names
+        )
+    yield from validate_host(pool, row)
+
+
+def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
+    region = spec.cluster.region
+    named = [(f"{pool.path}.zones[{i}]", zone) for i, zone in enumerate(shape.zones)]
+    named += [
+        (f"{pool.path}.capacity[{i}].reserved.zone", step.zone)
+        for i, step in enumerate(shape.steps)
+        if step.zone is not None
+    ]
+    yield from validate_zone_names(named, region)
+    reserved = {step.zone for step in shape.steps if step.zone is not None}
+    if shape.options.limits == "perZone" and not shape.zones and not reserved:
+        yield _finding("gke-limits-of-unknown-zones", pool.path, region=region)
+    if shape.one_zone is not None and len(shape.zones) > 1:
+        yield _finding(
+            "gke-one-zone",
+            pool.path,
+            one_zone=shape.one_zone,
+            count=len(shape.zones),
+            zones=shape.zones[0],
+            found=shape.zones,
+        )
+    if shape.one_zone is not None and not shape.zones and not reserved:
+        yield _finding("gke-zone-missing", pool.path, one_zone=shape.one_zone, region=region)
+    if reserved and shape.zones and not reserved <= set(shape.zones):
+        yield _finding(
+            "gke-reservation-in-other-zone",
+            pool.path,
+            reserved=sorted(reserved),
+            found=shape.zones,
+            first_reserved=min(reserved),
+        )
+
+
+def _domain(pool: Pool) -> Iterable[Finding]:
+    most = nodes_of_domain(pool)
+    if most is not None and pool.nodes.maximum > most:
+        yield _finding(
+            "gke-nvlink-domain-size",
+            pool.path,
+            machine=pool.machines[0].name,
+            limit=most,
+            found=pool.nodes.maximum,
+        )
+
+
+def _compact_nodes(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
+    if row.attachable:
+        yield _finding("gke-compact-not-offered", pool.path, found=shape.machine_type)
+    most = COMPACT_NODES.get(row.family)
+    if most is not None and pool.nodes.maximum > most:
+        yield _finding(
+            "gke-compact-nodes", pool.path, family=row.family, limit=most, found=pool.nodes.maximum
+        )
+
+
+def _placement(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
+    if not shape.options.compact_placement:
+        return
+    yield from _compact_nodes(pool, shape, row)
+    place = f"{pool.path}.gke.compactPlacement"
+    for step in shape.steps:
+        if step.queued:
+            yield _finding("gke-compact-with-queued", place)
+        if step.flex_start and not shape.machine_type.startswith(COMPACT_WITH_FLEX_START):
+            yield _finding(
+                "gke-compact-with-flex-start",
+                place,
+                compact_with_flex_start=COMPACT_WITH_FLEX_START,
+                found=shape.machine_type,
+            )
+        if upgrade_strategy(shape.options, step) is UpgradeStrategy.BLUE_GREEN:
+            yield _finding("gke-compact-with-blue-green", pool.path)
 
 
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:

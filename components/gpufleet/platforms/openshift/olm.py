@@ -13,7 +13,7 @@ from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription
-from gpufleet.fleet.network_operator_chart import PCI_CLASSES
+from gpufleet.fleet.nic_cluster_policy import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
 from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 from gpufleet.spec.addons import Addons

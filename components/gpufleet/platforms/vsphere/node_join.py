@@ -8,8 +8,8 @@ files; cloud-init `write_files` and `runcmd`. Red Hat CoreOS, read 2026-11-22: i
 from the cluster's machine config server, and more labels from `/etc/kubernetes/kubelet-env`
 (openshift/machine-config-operator, openshift-assisted/cluster-api-provider-openshift-assisted).
 Ignition, for Red Hat CoreOS, Fedora CoreOS and Flatcar: specification 3.4.0 (coreos/ignition, its
-page configuration-v3_4, read 2026-11-22). Contents are data URLs (RFC 2397), so that only named
-addresses are fetched.
+page configuration-v3_4, read 2026-11-22), which OpenShift 4.14 and later, Fedora CoreOS 38 and
+Flatcar 3602 read. Contents are data URLs (RFC 2397), so that only named addresses are fetched.
 """
 
 import base64
@@ -17,13 +17,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import NodeTaint
+from gpufleet.render.data_files import data_part
 
-VERSION = "3.4.0"
-"""Read by OpenShift 4.14 and later, Fedora CoreOS 38, Flatcar 3602."""
+TEXTS = str(Path(__file__).parent / "join")
 PRIVATE = 0o600
 
 
@@ -65,30 +66,17 @@ def ignition(
         merged: Address of a configuration that is fetched and merged below this one.
         authority: PEM certificate that authenticates that address.
     """
-    head: dict[str, Any] = {"version": VERSION}
-    if merged is not None:
-        head["config"] = {"merge": [{"source": merged}]}
-    if authority is not None:
-        head["security"] = {"tls": {"certificateAuthorities": [{"source": data_url(authority)}]}}
-    document: dict[str, Any] = {"ignition": head}
-    if files:
-        document["storage"] = {
-            "files": [
-                {
-                    "path": file.path,
-                    "mode": file.mode,
-                    "overwrite": True,
-                    "contents": {"source": data_url(file.content)},
-                }
-                for file in files
-            ]
-        }
-    if units:
-        document["systemd"] = {
-            "units": [
-                {"name": unit.name, "enabled": True, "contents": unit.contents} for unit in units
-            ]
-        }
+    document = data_part(
+        TEXTS,
+        "ignition",
+        merged=merged,
+        authority=authority and data_url(authority),
+        files=[
+            data_part(TEXTS, "file", path=one.path, mode=one.mode, source=data_url(one.content))
+            for one in files
+        ],
+        units=[{"name": one.name, "enabled": True, "contents": one.contents} for one in units],
+    )
     return json.dumps(document, sort_keys=True)
 
 
@@ -163,7 +151,9 @@ def join_ignition(
         return _from_machine_config_server(join, labels, taints, named)
     files, command = _joining(join, labels, taints, node_name)
     written = [IgnitionFile(file["path"], file["content"]) for file in files]
-    return ignition([named, *written], [IgnitionUnit("gpufleet-join.service", _unit(command))])
+    return ignition(
+        [named, *written], [IgnitionUnit("gpufleet-join.service", _unit("join", command))]
+    )
 
 
 def _joining(
@@ -198,50 +188,14 @@ def _from_machine_config_server(
     )
     return ignition(
         [named, environment],
-        [IgnitionUnit("gpufleet-joined.service", _told_when_kubelet_runs())],
+        [IgnitionUnit("gpufleet-joined.service", _unit("joined"))],
         merged=join.endpoint,
         authority=join.authority,
     )
 
 
-def _unit(command: str) -> str:
-    """Once: the mark is written only after a successful join, and the unit retries until then."""
-    return "\n".join(
-        (
-            "[Unit]",
-            "Description=Join the Kubernetes cluster",
-            "Wants=network-online.target",
-            "After=network-online.target",
-            f"ConditionPathExists=!{JOINED_MARK}",
-            "[Service]",
-            "Type=oneshot",
-            "RemainAfterExit=yes",
-            f"ExecStart=/usr/bin/sh -c '{command} && touch {JOINED_MARK}'",
-            f"ExecStartPost=-/usr/bin/{DONE}",
-            "Restart=on-failure",
-            "RestartSec=10",
-            "[Install]",
-            "WantedBy=multi-user.target",
-            "",
-        )
-    )
-
-
-def _told_when_kubelet_runs() -> str:
-    return "\n".join(
-        (
-            "[Unit]",
-            "Description=Tell the hypervisor that the kubelet runs",
-            "Requires=kubelet.service",
-            "After=kubelet.service",
-            "[Service]",
-            "Type=oneshot",
-            f"ExecStart=-/usr/bin/{DONE}",
-            "[Install]",
-            "WantedBy=kubelet.service",
-            "",
-        )
-    )
+def _unit(name: str, command: str = "") -> str:
+    return data_part(TEXTS, name, command=command, mark=JOINED_MARK, done=DONE)
 
 
 def _file(path: str, content: Mapping[str, Any]) -> dict[str, str]:
@@ -253,54 +207,43 @@ def _kubeadm(
     join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
 ) -> tuple[list[dict[str, str]], str]:
     path = "/etc/kubernetes/gpufleet-join.yaml"
-    configuration = {
-        "apiVersion": "kubeadm.k8s.io/v1beta4",
-        "kind": "JoinConfiguration",
-        "discovery": {
-            "bootstrapToken": {
-                "apiServerEndpoint": join.endpoint,
-                "token": join.token,
-                "caCertHashes": list(join.ca_cert_hashes),
-            }
-        },
-        "nodeRegistration": {
-            "name": node_name,
-            "kubeletExtraArgs": [
-                {"name": name, "value": value}
-                for name, value in (
-                    ("node-labels", _joined(labels)),
-                    *sorted(join.kubelet_arguments.items()),
-                )
-            ],
-            "taints": [
-                {"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in taints
-            ],
-        },
-    }
+    arguments = (("node-labels", _joined(labels)), *sorted(join.kubelet_arguments.items()))
+    configuration = data_part(
+        TEXTS,
+        "kubeadm",
+        endpoint=join.endpoint,
+        token=join.token,
+        hashes=list(join.ca_cert_hashes),
+        name=node_name,
+        arguments=[{"name": name, "value": value} for name, value in arguments],
+        taints=[{"key": one.key, "value": one.value, "effect": one.effect} for one in taints],
+    )
     return [_file(path, configuration)], f"kubeadm join --config {path}"
 
 
 def _rancher(
     join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
 ) -> tuple[list[dict[str, str]], str]:
-    name = join.method.value
-    configuration: dict[str, Any] = {
-        "server": join.endpoint,
-        "token": join.token,
-        "node-name": node_name,
-        "node-label": [f"{key}={value}" for key, value in sorted(labels.items())],
-        "node-taint": [f"{taint.key}={taint.value}:{taint.effect}" for taint in taints],
-    }
-    if join.kubelet_arguments:
-        configuration["kubelet-arg"] = [
-            f"{key}={value}" for key, value in sorted(join.kubelet_arguments.items())
-        ]
+    configuration = data_part(
+        TEXTS,
+        "rancher",
+        endpoint=join.endpoint,
+        token=join.token,
+        name=node_name,
+        labels=_pairs(labels),
+        taints=[f"{taint.key}={taint.value}:{taint.effect}" for taint in taints],
+        arguments=_pairs(join.kubelet_arguments) or None,
+    )
     unit = "rke2-agent" if join.method is JoinMethod.RKE2 else "k3s-agent"
     return (
-        [_file(f"/etc/rancher/{name}/config.yaml", configuration)],
+        [_file(f"/etc/rancher/{join.method.value}/config.yaml", configuration)],
         f"systemctl enable --now {unit}.service",
     )
 
 
 def _joined(labels: Mapping[str, str]) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    return ",".join(_pairs(labels))
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(values.items())]

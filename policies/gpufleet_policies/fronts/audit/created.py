@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from gpufleet.findings.creation import Creation
+from gpufleet.findings.remediation import Creation
 
 
 def manifest(creation: Creation) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.findings import Finding
-from gpufleet.findings.creation import Creation
+from gpufleet.findings.remediation import Creation
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.resolve.json_patch import Operation
