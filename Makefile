@@ -17,7 +17,7 @@ SANDBOX_STACK ?= sandbox-dev
 RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
 # Programs that only the tests need, in addition to those of the sandbox.
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
-NIGHTLY_PROGRAMS := promtool prometheus nfd-master $(RELEASE_PROGRAMS)
+NIGHTLY_PROGRAMS := helm promtool prometheus nfd-master $(RELEASE_PROGRAMS)
 
 # Where it cannot be installed, tools/vulnerabilities.py says that Python's advisories were not asked.
 INSTALL_PIP_AUDIT = [ -x $(VENV)-audit/bin/pip-audit ] || { $(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true

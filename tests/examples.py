@@ -64,12 +64,13 @@ def has_changed(*files: str) -> bool:
 
 @cache
 def changed_files() -> frozenset[str] | None:
-    """Files that differ from the commit before the last; None if Git does not know."""
+    """Files that differ from the commit before the last, or from that which GPUFLEET_SINCE names;
+    None if Git does not know."""
     git = ["git", "-C", str(Path(__file__).parent.parent)]
     answers = [
         subprocess.run([*git, *words], capture_output=True, text=True, check=False)
         for words in (
-            ["diff", "--name-only", "HEAD~1"],
+            ["diff", "--name-only", os.environ.get("GPUFLEET_SINCE") or "HEAD~1"],
             ["ls-files", "--others", "--exclude-standard"],
         )
     ]

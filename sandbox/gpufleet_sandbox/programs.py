@@ -275,6 +275,21 @@ PROGRAMS: dict[str, SandboxProgram] = {
             version_command=None,  # as above
         ),
         SandboxProgram(
+            name="helm",  # the audit renders charts of the tree with it
+            module="helm",
+            package="helm.sh/helm/v3/cmd/helm",
+            version="3.18.6",
+            seconds=60,
+            linker="-s -w -X helm.sh/helm/v3/internal/version.version=v3.18.6",
+            version_command=("version", "--short"),
+            accepted=VersionRange((3, 14, 0), (5,), "the options of `helm template`"),
+            vendor=Vendor(
+                "https://get.helm.sh/helm-v{version}-{os}-{arch}.tar.gz",
+                "https://get.helm.sh/helm-v{version}-{os}-{arch}.tar.gz.sha256sum",
+                member="{os}-{arch}",
+            ),
+        ),
+        SandboxProgram(
             name="conftest",  # benchmarks compare the audit with it
             module="conftest",
             package="github.com/open-policy-agent/conftest",

@@ -82,8 +82,11 @@ def test_nothing_of_the_public_files_is_passed_over_in_silence(
     readings: Readings,
 ):
     """An object gives facts, is named, or is of a kind that cannot concern a GPU."""
-    from gpufleet_policies.readers.kubernetes_objects import group_of, is_validated_kind
-    from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
+    from gpufleet_policies.readers.kubernetes_objects import (
+        cannot_concern_gpus,
+        group_of,
+        is_validated_kind,
+    )
 
     for one, reading, documents in readings:
         assert reading.not_judged or not reading.problem, one.name

@@ -56,7 +56,11 @@ EVERY_COMMIT = {
 Measured on 2026-11-23 with three processes on two cores without other load, less the part of tests
 that were moved since; the start of a control plane is left out.
 """
-EQUIPMENT = ("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py")
+EQUIPMENT = (
+    *("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
+    *("gpufleet_sandbox/*.yaml", "gpufleet_sandbox/crds/*.yaml", "tools/*/go.mod"),
+)
+"""Sandbox, its definitions, and the releases of the programs that run in it."""
 VCENTER = (
     *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
     *("components_base/*.py", "gpufleet/hosting.py"),

@@ -100,6 +100,10 @@ spec:
   resourceGroups:
     - coveredResources: [nvidia.com/gpu]
       flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
+    - coveredResources: [cpu, memory]
+      flavors:
+      - name: g
+        resources: [{name: cpu, nominalQuota: 99}, {name: memory, nominalQuota: 1Ti}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue

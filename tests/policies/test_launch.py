@@ -9,7 +9,7 @@ from gpufleet.cluster import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
 from gpufleet.cluster.container import Launch
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.options import read_options
-from gpufleet_policies.rules.cron import shortest_interval
+from gpufleet_policies.rules.jobs import shortest_interval
 from tests.policies.cases.control_pods import RAY
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 from tests.policies.objects import changed

@@ -26,7 +26,7 @@ def test_whole_gpu_where_a_slice_fits():
     assert found.text == (
         "[gpu-oversized-for-model] Deployment ml/chat, container server "
         "(spec.template.spec.containers[0]): requests 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
-        "each), and the model needs 5.2 GiB (estimated for 1.1 B parameters in bf16, declared); "
+        "each), and the model needs 4.8 GiB (estimated for 1.1 B parameters in bf16, declared); "
         "nvidia.com/gpu.shared of pool small has 5.6 GiB, one of 4 shares of a device. Instead: "
         "request `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
         "per month (4 pods; pool training, 6.88 USD/h per GPU, 730 h). To keep it for a while, "
@@ -86,7 +86,7 @@ def test_copies_in_one_pod_may_be_meant_for_throughput():
     changes = {LIMITS: WHOLE, **SMALL, f"{CONTAINER}.args": ["--data-parallel-size", "2"]}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert "x 2 copies; 13% of the memory would be used" in found.text
+    assert "x 2 copies; 12% of the memory would be used" in found.text
     assert "Instead: use 2 x L4" in found.text
 
 
@@ -114,7 +114,7 @@ def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
         "gpu-oversized-for-model",
     )
     assert found.level is Level.MANDATORY
-    assert "7% of the memory would be used, and at least 35% should" in found.text
+    assert "6% of the memory would be used, and at least 35% should" in found.text
     assert "Instead: run on pool small (L4)" in found.text
     assert "wastes 17,740 USD per month (4 pods; pool training, 6.88 USD/h per GPU" in found.text
 

@@ -7,7 +7,7 @@ import pytest
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.findings import Level
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.object_shape import KIND, refused_shape
+from gpufleet_policies.readers.kubernetes_objects import KIND, refused_shape
 from gpufleet_policies.wrappers.judged import NotJudged
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.workloads import CONTAINER, deployment

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet_policies.readers.template_text import without_templates
+from gpufleet_policies.readers.document_text import without_templates
 from tests.doubling import assert_linear
 
 UNCLOSED: dict[str, Callable[[int], str]] = {

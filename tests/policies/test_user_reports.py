@@ -227,7 +227,7 @@ REPORTS = (
         "        image: registry.example/train:1\n        resources:\n"
         "          requests: {cpu: 8, memory: 64Gi, nvidia.com/gpu: 8}\n"
         "          limits: {memory: 64Gi, nvidia.com/gpu: 8}\n",
-        "kueue-not-covered",
+        "gpu-quota-never-admits",
         ("cpu", "cluster"),
     ),
     UserReport(

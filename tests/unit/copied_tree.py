@@ -25,7 +25,8 @@ def copy_tree(made: Path, *more: str) -> Path:
     Compiled files are copied as well, and files keep their times: only edited ones are compiled.
     """
     for folder in (*PACKAGES, *more):
-        shutil.copytree(ROOT / folder, made / folder)
+        # Not what another process is writing at this moment.
+        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("*.pyc.*"))
     return made
 
 

@@ -26,8 +26,9 @@ def test_every_engine_test_file_is_in_one_tier() -> None:
 
 def test_what_runs_after_a_change_names_files_that_are_there() -> None:
     assert ON_CHANGE.keys() < EVERY_COMMIT.keys()
-    roots = ("components", "policies", "sandbox", "tests")
-    sources = [path for root in roots for path in (ROOT / root).rglob("*.py")]
+    roots = ("components", "policies", "sandbox", "tests", "tools")
+    kinds = ("*.py", "*.yaml", "go.mod")
+    sources = [path for root in roots for kind in kinds for path in (ROOT / root).rglob(kind)]
     for end in {end for ends in ON_CHANGE.values() for end in ends}:
         assert any(path.match(end) for path in sources), end
     provider = ROOT / "components/gpufleet_vcenter"

@@ -288,6 +288,16 @@ ALLOWED: tuple[Allowed, ...] = (
         for name in ("slices", "sandbox-slices")
     ),
     *(
+        Allowed(
+            "plan", name, place, "vLLM takes 0.9 GiB on one GPU besides the model: fewer share."
+        )
+        for name, place in (
+            ("sandbox-shared", "/budget/usdPerHour"),
+            ("sandbox-shared", "/pools/*"),
+            ("sandbox-training", "/pools/3/*"),
+        )
+    ),
+    *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
             ("compile", "/findings/*/message"),

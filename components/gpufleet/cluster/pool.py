@@ -226,6 +226,8 @@ class NodePool(Subject):
     """Node image in the provider's form: EKS `amiType`, a name or SSM parameter of a template."""
     kubernetes: Fact[str] = NOTHING
     """Version of Kubernetes of its nodes, as written: `1.36`, `1.33.5-gke.1201000`."""
+    disk_gib: Fact[int] = NOTHING
+    """Root disk of a managed node group of EKS, its default applied; absent: not declared here."""
     brings: Fact[frozenset[str]] = NOTHING
     """Parts of the GPU stack that its image or platform installs: `driver`, `toolkit`,
     `device_plugin`. Unknown: a custom image or template. Absent: no information."""

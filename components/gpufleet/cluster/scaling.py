@@ -51,6 +51,8 @@ class AutoscalerTarget:
     """Whether one of its images is a server that batches requests."""
     accelerators: frozenset[str]
     """Accelerators that its containers request."""
+    lacks_cpu: bool = False
+    """Whether one of its containers requests no CPU."""
 
     @property
     def sliced(self) -> bool:

@@ -21,7 +21,11 @@ from gpufleet_policies.names import meanings
 FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
 """Labels of the family, of Karpenter and of EKS Auto Mode."""
 _VALUES = meanings("values of a requirement")
-"""Labels of which all values are known, or how they are written: a region is no zone."""
+"""Labels of which all values are known."""
+_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
+"""A region of AWS; zones of IBM Cloud are written so (karpenter-provider-ibm-cloud)."""
+AWS_GROUPS = (AWS.rstrip("/"), "eks.amazonaws.com")
+"""API groups of the node classes of AWS: Karpenter's own, and of EKS Auto Mode."""
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
@@ -57,9 +61,12 @@ def validate_requirements(
 def _validate_values(values: list[str], known: str, where: str, report: CheckReport) -> None:
     for index, value in enumerate(values):
         if known and not re.fullmatch(known, value):
-            wrong = f"no node has {value} for this label"
-            fix = f"write {known.replace('|', ' or ')}" if "?" not in known else f"write {value}a"
-            report.add("karpenter-requirement-invalid", child(where, index), wrong, fix)
+            fix = f"write {known.replace('|', ' or ')}"
+            _add_value(value, child(where, index), fix, report)
+
+
+def _add_value(value: str, where: str, fix: str, report: CheckReport) -> None:
+    report.add("karpenter-requirement-invalid", where, f"no node has {value} for this label", fix)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
@@ -98,10 +105,17 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
 
 
 def validate_group(template: Mapping[str, Any], where: str, report: CheckReport) -> None:
-    """Labels of EKS Auto Mode, which no other Karpenter puts on machines."""
+    """What depends on the provider: labels of EKS Auto Mode, which no other Karpenter puts on
+    machines, and regions of AWS where a zone is needed."""
     group = (as_mapping(template.get("nodeClassRef")) or {}).get("group")
     for index, entry in enumerate(as_list(template.get("requirements")) or []):
-        key = str((as_mapping(entry) or {}).get("key"))
+        item = as_mapping(entry) or {}
+        key = str(item.get("key"))
+        if key == "topology.kubernetes.io/zone" and group in AWS_GROUPS:
+            for at, zone in enumerate(as_list(item.get("values")) or []):
+                if item.get("operator") == "In" and _REGION.fullmatch(str(zone)):
+                    place = child(child(child(where, index), "values"), at)
+                    _add_value(str(zone), place, f"write {zone}a", report)
         name = key.removeprefix("eks.amazonaws.com/instance-")
         if group == AWS.rstrip("/") and name != key:
             place = child(child(where, index), "key")

@@ -4,7 +4,7 @@ All documents of the text count, as for `kubectl apply`. Source: kubernetes-sigs
 pkg/webhooks/clusterqueue_webhook.go (validateResourceGroups, validateFlavorQuotas).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child, items_at, mapping_at, value_at
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.paths import child, items_at, value_at
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.objects import Object, objects
 
@@ -44,7 +44,6 @@ class _Found:
     queues: dict[str, Object] = field(default_factory=dict[str, Object])
     local: dict[str, Object] = field(default_factory=dict[str, Object])
     flavors: set[str] = field(default_factory=set[str])
-    workloads: list[Object] = field(default_factory=list[Object])
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
@@ -55,7 +54,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     own = 0
     for path, item in objects(read):
         if not str(item.get("apiVersion")).startswith(_GROUP):
-            found.workloads.append((path, item))
             continue
         own += 1
         _validate_version(item, path, release, report)
@@ -73,7 +71,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     if not own:
         report.add("kueue-nothing-to-judge", "", "there is no object of Kueue here")
     _validate_names(found, report)
-    _validate_workloads(found, report)
     return report.validation()
 
 
@@ -157,44 +154,6 @@ def _absent(
         nearest_fix(name, known, f"add the {kind}"),
         value=name,
     )
-
-
-def _validate_workloads(found: _Found, report: CheckReport) -> None:
-    for path, item in found.workloads:
-        local = found.local.get(str(mapping_at(item, "metadata.labels").get(_QUEUE)))
-        if local is None:
-            continue
-        name = str(value_at(local[1], "spec.clusterQueue"))
-        queue = found.queues.get(name)
-        if queue is None:
-            continue
-        covered = {
-            str(one) for g in _groups(queue[1]) for _, one in items_at(g, "coveredResources")
-        }
-        for asked in sorted(set(_requests(item.get("spec"))) - covered):
-            report.add(
-                "kueue-not-covered",
-                child(path, "spec"),
-                f"{item.get('kind')} {_name(item)} requests {asked}, and ClusterQueue {name} "
-                f"covers {', '.join(sorted(covered)) or 'nothing'}",
-                f"add {asked} to coveredResources and to each flavor",
-                value=asked,
-            )
-
-
-def _requests(value: Any) -> Iterator[str]:
-    """Names of the resources that containers below a value request."""
-    here = as_mapping(value)
-    if here is None:
-        for entry in as_list(value) or []:
-            yield from _requests(entry)
-        return
-    for _, container in items_at(here, "containers"):
-        for part in ("requests", "limits"):
-            yield from mapping_at(container, f"resources.{part}")
-    for key, inner in here.items():
-        if key != "containers":
-            yield from _requests(inner)
 
 
 def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -58,6 +58,10 @@ def is_committed(tags: dict[str, str]) -> bool:
     )
 
 
+_DISK_GIB = 20
+"""Root disk of Linux nodes without `diskSize` (EKS API, CreateNodegroup)."""
+
+
 def one_type(kind: Fact[str]) -> Fact[tuple[str, ...]]:
     """A machine type as the only one of a list."""
     return Fact(kind.state, (kind.value,) if kind.is_known else None, place=kind.place)
@@ -112,6 +116,9 @@ def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         taints_place="taints",
         image=image,
         kubernetes=word(document, "version"),
+        disk_gib=number(document, "diskSize").or_default(_DISK_GIB)
+        if template is None
+        else absent("launchTemplate"),
         labels=own_labels,
         labels_known=all_known(labels),
         tags=own_tags,

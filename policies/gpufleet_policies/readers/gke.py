@@ -1,13 +1,15 @@
 """GKE as facts: node pools, clusters with inline pools, reservations."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
 from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, TagField
+from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size, TagField
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
@@ -20,14 +22,81 @@ from gpufleet_policies.readers.blocks import (
     word,
 )
 from gpufleet_policies.readers.eks import is_committed, one_type, taints
-from gpufleet_policies.readers.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.readers.machines import accelerated, machines
 from gpufleet_policies.readers.reading import boolean, fact, whole
 from gpufleet_policies.readers.regions import region_of
 
+_REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
+_REGION_ZONES = 3
+"""Zones a regional cluster's pools span when none are named (GKE: regional clusters)."""
+
+
+def zones_of(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
+    """The zones it names, or the one its location is; absent: it names none."""
+    named = texts(document, "nodeLocations")
+    if not named.is_absent:
+        return named
+    location = word(document, "location")
+    if location.is_known and region_of_google_zone(location.value) is not None:
+        return known((location.value,), place="location")
+    return absent("nodeLocations")
+
+
+def zone_count(document: dict[str, Any], zones: Fact[tuple[str, ...]]) -> Fact[int]:
+    """In how many zones its nodes are."""
+    if zones.is_known:
+        return known(len(zones.value), place=zones.place)
+    location = word(document, "location")
+    if zones.is_absent and location.is_known and _REGION.match(location.value):
+        return known(_REGION_ZONES, place="location")
+    return unknown("nodeLocations")
+
+
+def size_of(document: dict[str, Any], zones: Fact[int]) -> Size:
+    """Its smallest, largest and present size in nodes, over all zones."""
+    scaling = inside(document, "autoscaling")
+    if scaling is None:
+        per_zone = number(document, "nodeCount")
+        place = "nodeCount"
+        if per_zone.is_absent:
+            per_zone, place = number(document, "initialNodeCount"), "initialNodeCount"
+        fixed = _times(per_zone.or_default(1), zones)
+        return Size(fixed, fixed, fixed, place, place, fixed=True, zones=zones.found or 1)
+    if inside(scaling, "totalMaxNodeCount") is not None:
+        return Size(
+            number(scaling, "totalMinNodeCount").or_default(0),
+            number(scaling, "totalMaxNodeCount"),
+            absent("nodeCount"),
+            "autoscaling.totalMinNodeCount",
+            "autoscaling.totalMaxNodeCount",
+        )
+    return Size(
+        _times(number(scaling, "minNodeCount").or_default(0), zones),
+        _times(number(scaling, "maxNodeCount"), zones),
+        absent("nodeCount"),
+        "autoscaling.minNodeCount",
+        "autoscaling.maxNodeCount",
+        zones=zones.found or 1,
+    )
+
+
+def _times(per_zone: Fact[int], zones: Fact[int]) -> Fact[int]:
+    if per_zone.found == 0:
+        return per_zone
+    if not per_zone.is_known:
+        return per_zone
+    if not zones.is_known:
+        return unknown(per_zone.place)
+    return known(per_zone.value * zones.value, place=per_zone.place)
+
+
 _SHARING = {"TIME_SHARING": "timeSlicing", "MPS": "mps"}
 _DEFAULT_MACHINE = "e2-medium"
 """Machine type of a pool that names none (GKE API NodeConfig)."""
+
+
+GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
+"""Label that GKE gives to nodes with a GPU, by the name of the accelerator."""
 
 
 def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -50,7 +119,10 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     zones = zones_of(document)
     affinity = inside(config, "reservationAffinity")
     reserved = texts(affinity, "values")
-    pool_labels = dict(own)
+    kind = word(
+        block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator")), "type"
+    )
+    pool_labels = {**({GKE_ACCELERATOR: kind.value} if kind.is_known else {}), **own}
     return NodePool(
         locator=locator,
         image=word(config, "imageType"),

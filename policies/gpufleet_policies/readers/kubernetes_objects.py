@@ -1,24 +1,166 @@
 """One Kubernetes object as facts, whatever its kind."""
 
-from collections.abc import Iterator
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.contract.schemas import (
+    SchemaProblem,
+    SchemaProblemKind,
+    has_schema,
+    newer_fields,
+    schema_problems,
+)
+from gpufleet.documents.paths import at_steps
+from gpufleet.documents.shapes import as_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import autoscaler, claims, nodes
-from gpufleet_policies.readers.blocks import inside, own_texts
-from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers import (
+    autoscaler,
+    claims,
+    cluster_api,
+    cluster_objects,
+    compute_class,
+    eksctl,
+    karpenter,
+    kueue,
+    nodes,
+    nvidia_configs,
+    nvidia_objects,
+    openshift,
+    releases,
+    train_jobs,
+)
+from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
+from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.nvidia_objects import config_object
-from gpufleet_policies.readers.object_shape import refused_shape
-from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_validated_by_definition
-from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.readers.placeholders import is_filled_in, stands_for_another
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
-from gpufleet_policies.readers.reading import at, place_of
+from gpufleet_policies.readers.reading import at, holds_unknown, place_of
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.wrappers.judged import NotJudged
+from gpufleet_policies.wrappers.registry import OBJECTS as WRAPPERS
+
+with Path(__file__).with_name("other_kinds.csv").open(newline="", encoding="utf-8") as _file:
+    _JUDGED_BY = {(row["group"], row["kind"]): row["judged_by"] for row in csv.DictReader(_file)}
+"""API group and kind, or `*` for all of them -> `nothing` where it makes no pods or nodes and
+configures nothing that serves GPUs; `definition` of GPU nodes and operators that no rule reads."""
+
+
+def is_validated_by_definition(document: Mapping[str, Any], group: str, kind: str) -> bool:
+    """Whether an object's definition is known, and no rule about its kind would add a finding."""
+    by_definition = _JUDGED_BY.get((group, kind)) == "definition"
+    return by_definition and has_schema(document.get("apiVersion"), kind)
+
+
+def cannot_concern_gpus(group: str, kind: str) -> bool:
+    """Whether objects of a kind neither make pods or nodes nor configure what serves GPUs."""
+    return "nothing" in (_JUDGED_BY.get((group, "*")), _JUDGED_BY.get((group, kind)))
+
+
+Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
+
+
+READERS: dict[tuple[str, str], Reader] = {
+    ("", "ConfigMap"): nvidia_configs.config_map,
+    ("", "Node"): nodes.node,
+    ("", "Namespace"): cluster_objects.namespace,
+    ("", "ResourceQuota"): cluster_objects.quota,
+    ("apps", "DaemonSet"): cluster_objects.exporter,
+    ("apps", "Deployment"): cluster_objects.exporter,
+    ("karpenter.sh", "NodePool"): karpenter.node_pool,
+    ("karpenter.sh", "NodeOverlay"): karpenter.node_overlay,
+    ("karpenter.k8s.aws", "EC2NodeClass"): karpenter.node_class,
+    ("karpenter.azure.com", "AKSNodeClass"): karpenter.other_class,
+    ("karpenter.k8s.gcp", "GCENodeClass"): karpenter.other_class,
+    ("cluster.x-k8s.io", "MachineDeployment"): cluster_api.machine_set,
+    ("cluster.x-k8s.io", "MachineSet"): cluster_api.machine_set,
+    ("cluster.x-k8s.io", "MachinePool"): cluster_api.machine_set,
+    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
+    ("cloud.google.com", "ComputeClass"): compute_class.compute_class,
+    ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
+    ("machine.openshift.io", "MachineSet"): openshift.machine_set,
+    ("machine.openshift.io", "MachineHealthCheck"): openshift.health_check,
+    ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
+    ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
+    ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
+    ("kueue.x-k8s.io", "LocalQueue"): kueue.local_queue,
+    ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
+    ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
+    ("scheduling.run.ai", "Queue"): kueue.kai_queue,
+    ("trainer.kubeflow.org", "TrainJob"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "TrainingRuntime"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): train_jobs.trainer_object,
+    ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
+    ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_policy,
+    ("kustomize.config.k8s.io", "Kustomization"): releases.releases,
+    ("kustomize.config.k8s.io", "Component"): releases.releases,
+    **dict.fromkeys(WRAPPERS, releases.releases),
+}
+"""Group and kind -> reader."""
+
+
+KIND = "kubernetes-object"
+_PATCH = "$patch"
+"""Key of a strategic merge patch."""
+
+
+def refused_shape(
+    document: dict[str, Any], locator: Locator, *, fitting: bool = False
+) -> Iterator[Any]:
+    """The object as a configuration, where its schema refuses it, or where the cluster's version
+    may not have it; with `fitting`, also where it fits its schema.
+
+    A missing field proves nothing: the object may be a patch, or complete in another file. An
+    object with unreadable parts is not validated: its lists may be incomplete. Texts that will be
+    replaced are listed as not validated.
+    """
+    if _PATCH in document or not has_schema(document.get("apiVersion"), document.get("kind")):
+        return
+    if holds_unknown(document):
+        return
+    problems = schema_problems(document)
+    replaced = [one for one in problems if _will_be_replaced(one, document)]
+    if replaced:
+        reason = "a tool or a person fills in values, which are not known"
+        yield NotJudged(locator=locator, what="variable", reason=reason, place=replaced[0].path)
+        document, _ = without_unknown(document, stands_for_another)
+    fits = fitting and not problems
+    kinds = {one.kind for one in problems if one not in replaced}
+    proven = kinds - {SchemaProblemKind.REQUIRED}
+    if not fits and not proven and not newer_fields(document):
+        return
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        kind=KIND,
+        text=json.dumps(document, default=str),
+        complete=False,
+    )
+
+
+def _will_be_replaced(problem: SchemaProblem, document: Any) -> bool:
+    if problem.kind in (SchemaProblemKind.REQUIRED, SchemaProblemKind.UNKNOWN):
+        return False
+    here = at_steps(document, problem.steps)
+    if problem.kind is SchemaProblemKind.CONDITION:  # an expression reads fields below its place
+        return _has_placeholder(here)
+    return stands_for_another(here)
+
+
+def _has_placeholder(value: Any) -> bool:
+    below = list(value.values()) if is_mapping(value) else as_list(value)
+    if below is not None:
+        return any(map(_has_placeholder, below))
+    return stands_for_another(value)
 
 
 def is_validated_kind(group: str, kind: str) -> bool:

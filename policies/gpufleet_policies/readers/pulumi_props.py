@@ -83,7 +83,7 @@ def facts_of_properties(
         known_object = {key: value for key, value in document.items() if value is not None}
         known_object["kind"] = kind[1]
         if not isinstance(written, str) or group_of(written) != kind[0]:
-            known_object["apiVersion"] = f"{kind[0]}/v1" if kind[0] else "v1"
+            known_object["apiVersion"] = resource_type.split(":")[1].removeprefix("core/")
         facts = facts_of_object(known_object, path, name=name, urn=urn)
         found = tuple(one for fact in facts for one in _opened(fact))
     if _INSIDE_FLEET not in urn:

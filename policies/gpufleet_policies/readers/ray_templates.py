@@ -1,16 +1,25 @@
-"""Pod templates of KubeRay: RayCluster, RayJob, RayService."""
+"""Pod templates of KubeRay: RayCluster, RayJob, RayService.
+
+Ray Serve: ray-project/ray `python/ray/llm/_internal/serve` (LLMConfig) and
+`python/ray/serve/schema.py`.
+"""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.cluster.workload import Ray
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,
     PodMakerKind,
+    RawGroup,
     at_least_one,
     count,
     name_of,
@@ -18,8 +27,154 @@ from gpufleet_policies.readers.raw_pods import (
     template,
     times,
 )
-from gpufleet_policies.readers.ray_serve import serve_facts, serving_groups
-from gpufleet_policies.readers.reading import at, boolean, fact, whole
+from gpufleet_policies.readers.reading import at, boolean, decimal, fact, whole
+
+_SERVE = "spec.serveConfigV2"
+_SIZES = ("tensor_parallel_size", "pipeline_parallel_size")
+_MODEL = "llm_config"
+"""Key under which a deployment keeps the model configuration that it was read from."""
+
+
+def serve_facts(document: dict[str, Any]) -> dict[str, Any]:
+    """Replicas in the Serve configuration of a RayService."""
+    deployments = _deployments(at(document, "spec.serveConfigV2"))
+    return {
+        "serving_gpus": _serving_gpus(deployments),
+        "downscale_delay_seconds": _downscale_delay(deployments),
+    }
+
+
+def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
+    """Deployments of all applications of a Serve configuration, which is YAML inside YAML."""
+    if text is None:
+        return absent(_SERVE)
+    if not isinstance(text, str) or "{{" in text or "${" in text:
+        return unknown(_SERVE)
+    try:
+        documents = read_documents(text)
+    except UnreadableDocumentError:
+        return unknown(_SERVE)
+    found = documents[0].data if documents else None
+    if not is_mapping(found):
+        return unknown(_SERVE)
+    applications = items(found.get("applications"))
+    deployments = [
+        one
+        for application in applications
+        for one in (*items(at(application, "deployments")), *_models(application))
+    ]
+    return known(tuple(deployments), place=_SERVE) if deployments else unknown(_SERVE)
+
+
+def _models(application: Any) -> Iterator[dict[str, Any]]:
+    """Models of `ray.serve.llm`, each as a deployment: a replica has a GPU for each part of its
+    model, and by default one replica (ray-project/ray, LLMConfig)."""
+    for config in items(at(application, "args.llm_configs")):
+        own = mapping(at(config, "deployment_config"))
+        sizes = [natural(at(config, f"engine_kwargs.{key}") or 1) for key in _SIZES]
+        placed = at(config, "placement_group_config") is not None
+        gpus = UNKNOWN if None in sizes or placed else (sizes[0] or 1) * (sizes[1] or 1)
+        scaled = own.get("autoscaling_config") is not None
+        replicas = own.get("num_replicas", UNKNOWN if scaled else 1)
+        options = {"num_gpus": gpus}
+        yield {**own, "num_replicas": replicas, "ray_actor_options": options, _MODEL: config}
+
+
+def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
+    total = 0
+    for deployment in deployments.value:
+        replicas = at(deployment, "autoscaling_config.max_replicas")
+        if replicas is None:
+            replicas = at(deployment, "num_replicas")
+        number, gpus = natural(replicas), natural(_gpus_of(deployment))
+        if number is None or gpus is None:
+            return unknown(_SERVE)
+        total += number * gpus
+    return known(total, place=_SERVE)
+
+
+def _gpus_of(deployment: Any) -> Any:
+    """As written; a float with an integer value as an int."""
+    found = decimal(at(deployment, "ray_actor_options.num_gpus"))
+    if found is None:
+        return None
+    return int(found) if found == found.to_integral_value() else UNKNOWN
+
+
+def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """The longest wait of a deployment with GPUs before an idle replica goes; absent: all have
+    Ray's own."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
+    waits = [
+        int(seconds)
+        for deployment in deployments.value
+        if decimal(at(deployment, "ray_actor_options.num_gpus"))
+        for seconds in [decimal(at(deployment, "autoscaling_config.downscale_delay_s"))]
+        if seconds is not None and seconds >= 0
+    ]
+    return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
+
+
+def serving_groups(
+    groups: Callable[[dict[str, Any]], Groups],
+) -> Callable[[dict[str, Any]], Groups]:
+    """The same groups; the only one with GPUs serves the only model, where that is so.
+
+    A replica of the model is in one pod where its GPUs are not more than the pod's: Ray packs the
+    processes of a replica.
+    """
+
+    def served(document: dict[str, Any]) -> Groups:
+        found = list(groups(document))
+        with_gpus = [one for one in found if _gpus_of_pod(one) is not None]
+        deployments = _deployments(at(document, _SERVE))
+        models = [one for one in deployments.found or () if _MODEL in one]
+        only = models[0] if len(models) == len(deployments.found or ()) == 1 else None
+        for one in found:
+            serves = only is not None and with_gpus == [one]
+            yield _with_model(one, only) if serves and only is not None else one
+
+    return served
+
+
+def _with_model(group: RawGroup, deployment: dict[str, Any]) -> RawGroup:
+    config, held = deployment[_MODEL], _gpus_of_pod(group)
+    gpus, replicas = natural(_gpus_of(deployment)), natural(deployment.get("num_replicas"))
+    stated: dict[str, Any] = {**group.stated, "model": _name(config)}
+    for key, name in zip(_SIZES, ("tensor", "pipeline"), strict=True):
+        stated[name] = at(config, f"engine_kwargs.{key}")
+    if gpus is None or not held or held % gpus:
+        return replace(group, stated=stated)
+    # With one pod all replicas are in it; a pod that one replica fills holds no other.
+    alone = group.pods.found == 1
+    stated["data_local"] = 1 if held == gpus else replicas if alone and replicas else UNKNOWN
+    return replace(group, stated=stated, together=known(1, place=_SERVE))
+
+
+def _name(config: Any) -> str | None:
+    """Name of the weights: their source, unless that is a folder or a bucket."""
+    source, name = (at(config, f"model_loading_config.{k}") for k in ("model_source", "model_id"))
+    plain = isinstance(source, str) and not source.startswith(("/", ".")) and "://" not in source
+    found = source if plain else name
+    return found if isinstance(found, str) else None
+
+
+def _gpus_of_pod(group: RawGroup) -> int | None:
+    """GPUs that the pods of a group request; 0 if the number is unknown, None without any."""
+    asked: list[Any] = []
+    for container in items(at(group.spec, "containers")):
+        resources = mapping(at(container, "resources"))
+        named = {**mapping(resources.get("requests")), **mapping(resources.get("limits"))}
+        asked += [value for name, value in named.items() if is_gpu_resource(name)]
+    if not asked:
+        return None
+    numbers = [natural(value) for value in asked]
+    return sum(number or 0 for number in numbers) if None not in numbers else 0
+
 
 _MANY = 2**31 - 1
 """`maxReplicas` that KubeRay itself fills in where none is written."""

@@ -4,6 +4,7 @@
 rest. Resources that will be deleted are left out.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
 from gpufleet_policies.readers.pulumi_types import is_unread, token_of
+from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.wrappers.judged import NotJudged
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
@@ -117,8 +119,16 @@ def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator
     if token is not None:
         document = values if kind == "helm_release" else camel_keys(values)
         if kind.startswith("kubernetes_"):
-            document = api_object({name: values.get(name) for name in ("metadata", "spec", "data")})
+            document = api_object({name: values.get(name) for name in ("metadata", "spec")})
+            document["data"] = {k: _text(v) for k, v in mapping(values.get("data")).items()} or None
         yield from facts_of_properties(token, document, address, "", path)
+
+
+def _text(value: Any) -> Any:
+    """A value of a ConfigMap: what `yamlencode` or `jsonencode` writes is text."""
+    if not is_mapping(value) and not is_list(value):
+        return value
+    return UNKNOWN if holds_unknown(value) else json.dumps(value)
 
 
 def _manifest(written: Any, address: str, path: str) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """Kustomizations built into objects: the output of `kustomize build`, with the path of each field.
 
 It supports the features that kustomizations of GPU repositories use. The audit lists each
-unsupported one as a problem: other machines (`https://`), plugins, charts, `vars`. Names of
+unsupported one as a problem: other machines (`https://`), plugins, `vars`. Names of
 generated objects have no hash.
 
 Source: kubernetes-sigs/kustomize api/internal/target/kusttarget.go at kustomize v5.5.0, for the
@@ -14,27 +14,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.document import Document, located_in_text
+from gpufleet.cluster.release_values import HeldElsewhere, WrappedRelease
+from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.members import has_members, members_of
+from gpufleet_policies.resolve.charts import rendered
 from gpufleet_policies.resolve.json_patch import PatchConflictError, patched, pointer_keys
-from gpufleet_policies.resolve.layers import Layer, Layers, Steps
+from gpufleet_policies.resolve.layers import Layer, Layers, LinesOfText, Steps
 from gpufleet_policies.resolve.made import Made, selector
-from gpufleet_policies.resolve.replacements import replaced
 from gpufleet_policies.resolve.strategic_merge import merged, merges_lists
 from gpufleet_policies.resolve.transformers import (
     labelled,
     moved,
     renamed,
+    replaced,
     scaled,
     with_images,
     with_references,
 )
-from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
+from gpufleet_policies.resolve.tree import Tree, UnresolvedError, is_remote, plain
 from gpufleet_policies.resolve.written_lines import Located
+from gpufleet_policies.wrappers.files import kustomization
+from gpufleet_policies.wrappers.release import found_elsewhere
 
 _NOT_READ = ("generators", "transformers", "vars")
 _DEEPEST = 20
@@ -107,6 +111,9 @@ class _Builder:
                 self._tried(here, place, lambda path=path: self._resource(here, path, own, below))
         for place, path in items_at(here.data, "components"):
             self._tried(here, place, lambda path=path: self._component(here, path, own, below))
+        for release in kustomization(here.data):
+            if release.held is not None:
+                self._tried(here, release.place, lambda one=release: self._inflate(here, one, own))
         self._generate(here, own)
         self._transform(here, own)
         if not is_component:
@@ -141,6 +148,16 @@ class _Builder:
             raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
         self.accumulate(here.at(path), own, is_component=True, above=above)
 
+    def _inflate(self, here: _Place, release: WrappedRelease, own: list[Made]) -> None:
+        """Add the objects of a chart of the tree."""
+
+        def values(held: HeldElsewhere) -> Any:
+            document = next(iter(self.tree.documents(here.at(held.name))), None)
+            return None if document is None else document.data
+
+        found = found_elsewhere(release, values, lambda _: None)
+        own += rendered(here.at(found.held.name if found.held else ""), found, self.tree)
+
     def _generate(self, here: _Place, own: list[Made]) -> None:
         for name, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
             for index, (place, entry) in enumerate(entries_at(here.data, name)):
@@ -167,7 +184,7 @@ class _Builder:
             text = self.tree.content(where).decode("utf-8", errors="replace")
             self.built.files.add(where)
             data[key] = text
-            layers.append(Layer(where, _Text(text), text, ("data", key)))
+            layers.append(Layer(where, LinesOfText(text), text, ("data", key)))
         for written in (*items(entry.get("envs")), entry.get("env")):
             if isinstance(written, str):
                 text = self.tree.content(here.at(written)).decode("utf-8", errors="replace")
@@ -372,26 +389,3 @@ def _objects(document: Document, file: str) -> Iterator[Made]:
 
 def _list(data: Any, key: str) -> list[Any]:
     return data if is_list(data) else items(mapping(data).get(key)) or [data]
-
-
-def is_remote(path: str) -> bool:
-    """Whether a resource is on another machine (kustomize api/internal/git/repospec.go)."""
-    bare = path.partition("?")[0]
-    return (
-        "://" in path
-        or "?ref=" in path
-        or path.startswith(("git@", "git::", "github.com", "gitlab.com"))
-        or "//" in bare
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The lines of a text that a generator puts into an object."""
-
-    text: str
-    line: int = 1
-
-    def located(self, steps: Any) -> tuple[int, int]:
-        """Number of written steps of a path, and the line of the last of them."""
-        return located_in_text(self.text, tuple(steps))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.documents.document import located_in_text
 from gpufleet.documents.shapes import is_list, is_mapping
 from gpufleet_policies.resolve.written_lines import Located
 
@@ -40,6 +41,8 @@ class Layers:
 
     data: Any
     layers: list[Layer] = field(default_factory=list[Layer])
+    is_rendered: bool = False
+    """Whether its own file is a template, which no patch fits."""
 
     @property
     def line(self) -> int:
@@ -53,8 +56,8 @@ class Layers:
 
     @property
     def is_changed(self) -> bool:
-        """Whether a file other than its own sets a field."""
-        return len(self.layers) > 1
+        """Whether more than its own file sets its fields."""
+        return self.is_rendered or len(self.layers) > 1
 
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
         """Number of written steps of a path, and the line of the last of them."""
@@ -111,3 +114,15 @@ def _index(item: Any, written: list[Any]) -> int | None:
             same = [i for i, one in enumerate(written) if is_mapping(one) and one.get(key) == name]
             return same[0] if same else None
     return written.index(item) if item in written else None
+
+
+@dataclass(frozen=True, slots=True)
+class LinesOfText:
+    """The lines of a text that a generator puts into an object."""
+
+    text: str
+    line: int = 1
+
+    def located(self, steps: Any) -> tuple[int, int]:
+        """Number of written steps of a path, and the line of the last of them."""
+        return located_in_text(self.text, tuple(steps))

@@ -29,13 +29,13 @@ class Tree:
         """The name of the kustomization of a folder; None where it has none."""
         for name in sorted(KUSTOMIZATIONS):
             path = plain(posixpath.join(folder, name))
-            if Path(path).is_file() and self._is_inside(path):
+            if Path(path).is_file() and self.is_inside(path):
                 return path
         return None
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder that may be read."""
-        return Path(path).is_dir() and self._is_inside(path)
+        return Path(path).is_dir() and self.is_inside(path)
 
     def documents(self, name: str) -> list[Document]:
         """The documents of a file. Raises UnresolvedError."""
@@ -50,7 +50,7 @@ class Tree:
         """The bytes of a file. Raises UnresolvedError."""
         if name in self._instead:
             return self._instead[name]
-        if not self._is_inside(name):
+        if not self.is_inside(name):
             raise UnresolvedError(f"{name} is outside of the audited files")
         try:
             with Path(name).open("rb") as file:
@@ -61,7 +61,8 @@ class Tree:
             raise UnresolvedError(f"{name} is larger than {MANIFESTS.size >> 20} MiB")
         return text
 
-    def _is_inside(self, path: str) -> bool:
+    def is_inside(self, path: str) -> bool:
+        """Whether a path may be read: no link leads out of the audited files."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(_inside(root)) for root in self._roots)
 
@@ -86,3 +87,14 @@ def _repository(root: str) -> Path:
 def plain(path: str) -> str:
     """A path as readings are named."""
     return posixpath.normpath(path.replace("\\", "/"))
+
+
+def is_remote(path: str) -> bool:
+    """Whether a resource is on another machine (kustomize api/internal/git/repospec.go)."""
+    bare = path.partition("?")[0]
+    return (
+        "://" in path
+        or "?ref=" in path
+        or path.startswith(("git@", "git::", "github.com", "gitlab.com"))
+        or "//" in bare
+    )

@@ -206,6 +206,7 @@ def _targets(context: RuleContext) -> dict[TargetKey, AutoscalerTarget]:
         target = AutoscalerTarget(
             any(one.image.is_known and batches(one.image.value) for one in containers),
             frozenset(name for name in asked if is_accelerator(name)),
+            any("cpu" not in {**one.limits, **one.requests} for one in containers if not one.init),
         )
         where = workload.locator
         found.setdefault((where.kind, where.namespace or "default", where.name), target)

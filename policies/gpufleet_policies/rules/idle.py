@@ -9,6 +9,7 @@ from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import Money
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
 from gpufleet_policies.rules.written import written_rule
@@ -16,7 +17,14 @@ from gpufleet_policies.rules.written import written_rule
 _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\b")
 """Programs that start processes on other nodes, over ssh."""
 
-_SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
+_SAMPLE_IMAGE = re.compile(
+    r"(?:cuda-sample|vectoradd|vector-add|nbody|gpu[-_]burn)[^/]*$", re.IGNORECASE
+)
+_TESTS = frozenset(names("test program of GPUs"))
+_LOOPED = re.compile(
+    rf"\b(?:while|until|for)\b.*?(?<![\w-])({'|'.join(_TESTS)})(?![\w-])", re.DOTALL
+)
+"""A test that a shell starts again and again."""
 
 
 @written_rule("gpu-idle-command")
@@ -66,7 +74,8 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 
 @written_rule("gpu-oneshot-in-deployment")
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
+    """`nvidia-smi` alone, CUDA's samples, tests of load: in CrashLoopBackOff, or in a loop, the pod
+    keeps its GPU."""
     kind = workload.locator.kind
     if workload.runs_to_completion:
         return
@@ -109,9 +118,10 @@ def ends_at_once(container: Container) -> str | None:
     name = program.rsplit("/", 1)[-1]
     if name == "nvidia-smi" and not goes_on(rest):
         return "nvidia-smi"
-    if name.lower() in ("vectoradd", "devicequery") or (name == "nbody" and "-benchmark" in rest):
+    if name.lower() in _TESTS or (name == "nbody" and "-benchmark" in rest):
         return name
-    return None
+    looped = _LOOPED.search(" ".join(words.value).lower())
+    return looped[1] if looped else None
 
 
 _NOTEBOOK_ACTIVITY = "notebooks.kubeflow.org/last-activity"

@@ -285,7 +285,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
     Of vLLM, the cache of one longest sequence too, without which it ends as well: what its
     arguments say, else what the model was made for. A named model of the catalogue and a declared
     size are mandatory; a size guessed from a name is advice. Silent for engines that keep weights
-    in host memory, and where the GPU is unknown.
+    in host memory. Where the GPU is unknown the largest of the catalogue counts: advice.
     """
     weights = model_weights(workload.intent, context.catalogue)
     if weights is None or workload.runs_to_completion:
@@ -328,5 +328,6 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             provenance=weights.provenance,
             money=held_money(context, workload, group),
             evidence={"weights_bytes": weights.bytes, "memory_bytes": room},
+            at_most=Level.ADVISORY if held.of_any else Level.MANDATORY,  # newer ones may have more
         )
         return

@@ -104,12 +104,14 @@ class HeldMemory:
     """The devices in words."""
     grant: Grant | None = None
     """Grant of one unit of the request; None where only its name or the GPU is known."""
+    of_any: bool = False
+    """Whether the GPU is not known, and the largest of the catalogue counts."""
 
 
 def held_memory(context: RuleContext, group: PodGroup) -> HeldMemory | None:
     """Memory that the pods of one copy can allocate on each pool that fits.
 
-    None if the GPU, or the number of pods, is unknown.
+    None if the number of pods is unknown, or the memory of a GPU that they may land on.
     """
     if len(group.gpu_resources) != 1 or not group.together.is_known:
         return None
@@ -129,8 +131,9 @@ def held_memory(context: RuleContext, group: PodGroup) -> HeldMemory | None:
     gpu = _largest_gpu(context, group) if resource == GPU and context.fleet is None else None
     if gpu is None:
         return None
-    name, each = gpu
-    return HeldMemory(asked, each * count, f"{count} x {name} ({gib(each)} each)")
+    name, each, is_known = gpu
+    what = f"{count} x {name} ({gib(each)} each)" + ("" if is_known else " at most")
+    return HeldMemory(asked, each * count, what, of_any=not is_known)
 
 
 def _granted(found: tuple[PoolGrant, ...], amount: int, pods: int, asked: str) -> HeldMemory | None:
@@ -171,18 +174,19 @@ def possible_gpus(context: RuleContext, group: PodGroup) -> list[str]:
     return [labelled.key] if labelled else sorted({s.gpu for s in shapes(context, group, GPU)})
 
 
-def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
-    """The GPU with the most memory that the pods may run on; None if one is unknown.
+def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int, bool] | None:
+    """The GPU with the most memory that the pods may run on, of all where nothing says which, and
+    whether anything does; None if the memory of one is unknown.
 
     For pools with unknown sharing: no share has more.
     """
     names = possible_gpus(context, group)
-    sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
-    known = [(size, name) for size, name in sizes if size is not None]
-    if not known or len(known) < len(sizes):
+    rows = [context.catalogue.gpu(name) for name in names or context.catalogue.gpus]
+    known = [(r.memory_bytes, r.key) for r in rows if r.memory_bytes and r.vendor == "nvidia"]
+    if names and len(known) < len(rows):
         return None
     size, name = max(known)
-    return name, size
+    return name, size, bool(names)
 
 
 Share = tuple[PoolFacts, Grant, Fraction, Fraction | None]

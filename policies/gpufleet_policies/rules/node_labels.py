@@ -13,6 +13,7 @@ from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.contract.programs.karpenter_keys import gpu_names
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.gke import GKE_ACCELERATOR
 from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
 from gpufleet_policies.rules.hardware import SHARING_LABELS
 from gpufleet_policies.rules.placement import (
@@ -27,7 +28,6 @@ from gpufleet_policies.rules.written import written_rule
 COUNT_LABELS = ("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator-count")
 """Labels whose value is the number of GPUs of a node."""
 
-_GKE_NAME = "cloud.google.com/gke-accelerator"
 _AWS_NAMES = ("karpenter.k8s.aws/instance-gpu-name", "eks.amazonaws.com/instance-gpu-name")
 _EC2_WITHOUT = re.compile(
     r"[a-fh-oq-z][a-z0-9-]*\.(?:nano|micro|small|medium|\d*x?large|metal[a-z0-9-]*)"
@@ -167,13 +167,7 @@ def _slice(
         rows = [catalogue.gpu(key) for key in label.gpus]
         if any(row.mig_unknown is not None for row in rows):
             continue
-        have = [
-            spelled
-            for row in rows
-            if row.mig is not None
-            for profile in row.mig.profiles.values()
-            for spelled in (profile.name, profile.label)
-        ] + [name for row in rows if row.mig is not None for name in row.mig.alternate_names]
+        have = mig_names(catalogue, label.gpus)
         lacking = [one for one in wanted if one not in have]
         if not lacking and sizes and not sizes.intersection(have):
             lacking = sorted(sizes)
@@ -189,6 +183,17 @@ def _slice(
                 else f"request {GPU}, or select a GPU with MIG",
             )
     return None
+
+
+@lru_cache(maxsize=64)
+def mig_names(catalogue: Catalogue, gpus: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Names of the MIG profiles of some GPUs, or of all: as labels and resources spell them, and
+    as nvidia-smi does."""
+    rows = catalogue.gpus.values() if gpus is None else [catalogue.gpu(key) for key in gpus]
+    shapes = [row.mig for row in rows if row.mig is not None]
+    profiles = [profile for shape in shapes for profile in shape.profiles.values()]
+    names = [name for one in profiles for name in (one.name, one.label)]
+    return tuple(dict.fromkeys([*names, *(name for s in shapes for name in s.alternate_names)]))
 
 
 def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _Limit | None:
@@ -245,7 +250,7 @@ def _not_shared(
 
 
 @lru_cache(maxsize=8)
-def _names(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
+def names_of_clouds(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
     """Google's names of accelerators and Amazon's families: read once, for all pods of a run."""
     rows = catalogue.instances.values()
     google = {row.gke_accelerator_type for row in rows if row.gke_accelerator_type}
@@ -255,10 +260,10 @@ def _names(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
 def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
     if not group.node_labels:
         return
-    (google, families), amazon = _names(catalogue), gpu_names()
+    (google, families), amazon = names_of_clouds(catalogue), gpu_names()
     for label, values in group.node_labels.items():
         for value in sorted(values):
-            if label == _GKE_NAME and value not in google:
+            if label == GKE_ACCELERATOR and value not in google:
                 near = nearest_names(value, google)
             elif label in _AWS_NAMES and value not in amazon:
                 near = nearest_names(value.lower(), amazon)

@@ -8,15 +8,13 @@ unreadable value matches nothing, and is never missing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpufleet.catalogue.features import numbers
-from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
@@ -29,9 +27,9 @@ from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import holds_unknown
-from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.claimed import with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -92,12 +90,16 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     elif isinstance(subject, WorkloadFacts):
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
-                yield "Pods", _Side(subject, _pods(subject, group), group.place)
+                data = _pods(subject, group)
+                own = (subject.locator.kind, subject.locator.name, subject.locator.namespace)
+                data["lowest"] = _lowest(context).get(own, data.get("pods"))
+                yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
                 yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
-        data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
+        size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
+        data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
@@ -105,6 +107,18 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
         yield subject.locator.kind, _Side(subject, document)
+
+
+@once
+def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
+    """Smallest number of replicas that an autoscaler keeps, by kind, name and namespace of what it
+    scales."""
+    return {
+        (one.target_kind.found, one.target_name.found, one.locator.namespace): _written(
+            least=one.scaling.minimum
+        ).get("least")
+        for one in context.anywhere(Autoscaler)
+    }
 
 
 def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
@@ -190,44 +204,6 @@ def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     return found
 
 
-_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "is": lambda here, wanted: here == wanted,
-    "not": lambda here, wanted: here != wanted,
-    "in": lambda here, wanted: here in wanted,
-    "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
-    "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
-    "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
-    "quoted": lambda here, wanted: f'"{here}"' in wanted,
-    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
-    "holds": lambda here, wanted: wanted in here,
-    "omits": lambda here, wanted: wanted not in here,
-    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
-    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
-    "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
-    "less": lambda here, wanted: here < wanted,
-    "more": lambda here, wanted: here > wanted,
-    "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
-    "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
-    "denies": lambda here, chosen: any(
-        v not in chosen.get(k, [v]) for k, v in mapping(here).items()
-    ),
-    "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
-    "admits": lambda here, tolerations: not _HOLDS["repels"](here, tolerations),
-}
-"""Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
-
-
-def _meant(here: str, wanted: str) -> bool:
-    """Whether two names are different spellings of one: the same numbers, few other letters."""
-    numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
-    return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
-
-
-def _entries(value: Any) -> set[Any]:
-    return set(value.items() if is_mapping(value) else value)
-
-
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
     """Whether an object has all required values; None: one of them cannot be read."""
     unread = False
@@ -254,7 +230,7 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
                     other = at.at(value["at"])
                 if other is UNKNOWN or other is _MISSING:
                     return None if other is UNKNOWN else False
-                held = _HOLDS[name](here, other) if here is not _MISSING else name == "not"
+                held = HOLDS[name](here, other) if here is not _MISSING else name == "not"
             if not held:
                 return False
     return None if unread else True

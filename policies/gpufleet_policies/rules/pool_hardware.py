@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import GCP, Catalogue, InstanceType
+from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
@@ -14,6 +15,8 @@ from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is
+from gpufleet_policies.readers.gke import GKE_ACCELERATOR
+from gpufleet_policies.rules.node_labels import names_of_clouds
 from gpufleet_policies.rules.placement import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
@@ -344,6 +347,18 @@ _NO_GPUS = re.compile(r"(?:e2|n2d?|n4d?|c2d?|c3d?|c4[ad]?|t2[ad]|m[1-4]|z3|h3)-"
 def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Machines with built-in GPUs have one kind and number; to N1 some can be attached."""
     for pool in gpu_pools(context, subject):
+        google, _ = names_of_clouds(context.catalogue)
+        name = pool.labels.get(GKE_ACCELERATOR) if pool.maker is Maker.GKE else None
+        if name is not None and name not in google:
+            near = nearest_names(name, google)
+            yield finding(
+                where="nodeConfig.guestAccelerators",
+                found=f"names the accelerator {name}, which the catalogue does not have",
+                limit="names are compared exactly: the cloud refuses one that it does not sell",
+                alternative=f"write {' or '.join(near)}" if near else "look the name up",
+                at_most=Level.ADVISORY,  # it may be newer than the catalogue
+                evidence={"accelerator": name, "nearest": list(near)},
+            )
         types = pool.instance_types.found or ()
         if pool.maker is not Maker.GKE or len(types) > 1 or not pool.gpu.is_known:
             continue

@@ -8,6 +8,7 @@ from gpufleet.cluster.cluster import GpuQuota
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration, LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.rules.written import written_rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -53,11 +54,23 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 continue
             most, pods = max(limits), group.pods.found or 0  # files of a folder can be alternatives
             alone = asked.value > most
-            if not alone and (workload.runs_to_completion or asked.value * pods <= most):
+            total = asked.value * (1 if alone or workload.runs_to_completion else pods)
+            surge = asked.value * (workload.surge.found or 0)
+            if total <= most < total + surge:
+                yield finding(
+                    where="spec.strategy.rollingUpdate",
+                    found=f"requests {total} x {resource}, and {surge} more during a rollout",
+                    limit=f"the quota of namespace {space} is {most}: the API server refuses the "
+                    "new pod, and no old one ends before it",
+                    alternative="raise the quota, or write `maxSurge: 0` and `maxUnavailable: 1`",
+                    at_most=Level.ADVISORY,
+                    evidence={"resource": resource, "quota": most},
+                )
+            if total <= most:
                 continue
             yield finding(
                 where=group.where,
-                found=f"requests {asked.value if alone else asked.value * pods} x {resource}",
+                found=f"requests {total} x {resource}",
                 limit=f"the quota of namespace {space} is {most}: the API server refuses "
                 f"{'its pods' if alone else 'the others'}",
                 alternative="raise the quota, or request less",
@@ -122,7 +135,18 @@ def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> I
 
 
 def _resources(workload: WorkloadFacts) -> dict[str, None]:
-    return dict.fromkeys(name for g in workload.pod_groups for name in g.gpu_resources)
+    """Names of all that the containers request: a queue must cover each of them."""
+    written = (
+        item
+        for group in workload.pod_groups
+        for one in group.containers
+        for item in (*one.limits.items(), *one.requests.items())
+    )
+    return dict.fromkeys(
+        name
+        for name, amount in written
+        if not is_filled_in(name) and (amount.found is None or amount.found.number)
+    )
 
 
 def _queues_of(

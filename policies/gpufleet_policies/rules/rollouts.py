@@ -8,9 +8,10 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.gpu_groups import gpu_groups
+from gpufleet_policies.rules.node_labels import mig_names
 from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.written import written_rule
@@ -80,27 +81,23 @@ _NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?([-._]?memory)?", re.IGNORECASE)
 """Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) exist in other device plugins."""
 
 
-@once
-def _slices(context: RuleContext) -> set[str]:
-    shapes = [row.mig for row in context.catalogue.gpus.values() if row.mig is not None]
-    slices = {p.resource for shape in shapes for p in shape.profiles.values()}
-    return slices | {MIG_PREFIX + name for shape in shapes for name in shape.alternate_names}
-
-
 def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding]:
-    slices = _slices(context)
     for container in group.containers:
         for name in {**container.limits, **container.requests}:
-            lacking = name.startswith(MIG_PREFIX) and name.removesuffix(SHARED_SUFFIX) not in slices
+            slices = mig_names(context.catalogue) if name.startswith(MIG_PREFIX) else ()
+            plain = name.removeprefix(MIG_PREFIX).removesuffix(SHARED_SUFFIX)
+            lacking = bool(slices) and plain not in slices
             if not lacking and (name == GPU or not _NO_SUCH.fullmatch(name)):
                 continue
-            published = "no GPU has a MIG profile of that name" if lacking else _PUBLISHED
-            right = nearest_names(name, tuple(slices), limit=1) if lacking else (GPU,)
+            published = "no GPU of the catalogue has such a MIG profile" if lacking else _PUBLISHED
+            right = GPU
+            if lacking:
+                right = MIG_PREFIX + (*nearest_names(plain, slices, limit=1), min(slices))[0]
             yield finding(
                 where=container.where,
                 found=f"requests {name}",
                 limit=f"{published}: the pods stay Pending",
-                alternative=f"write {right[0] if right else min(slices)}",
+                alternative=f"write {right}",
                 evidence={"key": name},
             )
 

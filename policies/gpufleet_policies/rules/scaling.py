@@ -7,11 +7,13 @@ from fractions import Fraction
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import Creation, JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.hardware import waste, whole_gpu
+from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.servers import is_vllm
@@ -248,3 +250,47 @@ def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 where=scaling.place,
                 found=f"maxReplicas of {what} is not set",
             )
+
+
+@written_rule("gpu-autoscaler-exceeds-pool", (Autoscaler, WorkloadFacts))
+def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
+    """Advice only: the pool may be meant as the limit. For declared pools only those that the pods
+    name."""
+    if isinstance(subject, Autoscaler):
+        target = target_of(context, subject)
+        if target is None or len(target.pod_groups) != 1:
+            return
+        yield from _validated(context, subject.scaling, target, target.pod_groups[0])
+        return
+    for scaling in subject.scaling:
+        if scaling.enabled.is_unknown or scaling.enabled.found is False:
+            continue
+        for group in subject.pod_groups:
+            if group.name == scaling.group:
+                yield from _validated(context, scaling, subject, group)
+
+
+def _validated(
+    context: RuleContext, scaling: ScalingFacts, workload: WorkloadFacts, group: PodGroup
+) -> Iterator[Finding]:
+    if not scaling.maximum.is_known or not group.together.is_known:
+        return
+    room = room_for(context, group) or declared_room(context, group)
+    if room is None:
+        return
+    resource, pods, pools = room
+    most = (
+        scaling.maximum.value * group.together.value
+        if workload.ray is None
+        else (scaling.maximum.value)
+    )
+    if most <= pods:
+        return
+    yield finding(
+        where=scaling.maximum.place or scaling.place,
+        found=f"may grow {workload.locator} to {most} pods",
+        limit=f"{pools} can hold {pods} pods with {resource}; the others would stay Pending",
+        alternative=f"write at most {pods}, or let the pool grow",
+        at_most=Level.ADVISORY,
+        evidence={"pods": most, "room": pods},
+    )

@@ -67,8 +67,8 @@ def known_chart(name: str) -> KnownChart | None:
 
 
 def is_values_file(path: str) -> bool:
-    """Whether a file is named like the values of a chart."""
-    return "values" in PurePath(path).name.lower()
+    """Whether a file is named like the values of a chart; `values.schema.json` is none."""
+    return "values" in (name := PurePath(path).name.lower()) and ".schema." not in name
 
 
 def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:

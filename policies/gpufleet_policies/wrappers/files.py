@@ -10,7 +10,7 @@ from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at, value_at
-from gpufleet_policies.wrappers.charts import chart_name
+from gpufleet_policies.wrappers.charts import chart_name, known_chart
 
 Document = Mapping[str, Any]
 
@@ -34,13 +34,16 @@ def is_kustomization(document: Document, path: str = "") -> bool:
 def kustomization(document: Document) -> Iterator[WrappedRelease]:
     """Charts that a kustomization inflates."""
     for place, entry in entries_at(document, "helmCharts"):
+        name, home = text_at(entry, "name"), text_at(document, "helmGlobals.chartHome")
+        is_here = not text_at(entry, "repo") and known_chart(chart_name(name)) is None
         yield WrappedRelease(
-            chart_name(text_at(entry, "name")) or None,
+            chart_name(name) or None if not is_here else None,
             text_at(entry, "version") or None,
             f"{place}.name",
             tuple(_kustomize_sources(entry, place)),
-            text_at(entry, "releaseName") or text_at(entry, "name"),
+            text_at(entry, "releaseName") or name,
             text_at(entry, "namespace") or text_at(document, "namespace"),
+            HeldElsewhere("folder", f"{home or 'charts'}/{name}") if is_here else None,
         )
     for place, entry in entries_at(document, "helmChartInflationGenerator"):
         sources: list[ValuesSource] = []
@@ -60,6 +63,13 @@ def kustomization(document: Document) -> Iterator[WrappedRelease]:
 
 def _file(name: Any) -> HeldElsewhere:
     return HeldElsewhere("file", str(name))
+
+
+def _chart(written: str) -> tuple[str | None, HeldElsewhere | None]:
+    """The name of a chart, or its folder, where a path is written."""
+    if written.startswith("."):
+        return None, HeldElsewhere("folder", written)
+    return chart_name(written) or None, None
 
 
 def _kustomize_sources(entry: Document, place: str) -> Iterator[ValuesSource]:
@@ -92,13 +102,15 @@ def helmfile(document: Document) -> Iterator[WrappedRelease]:
             else ValuesSource(f"{place}.{at}", one)
             for at, one in items_at(entry, "values")
         ]
+        chart, held = _chart(text_at(entry, "chart"))
         yield WrappedRelease(
-            chart_name(text_at(entry, "chart")) or None,
+            chart,
             text_at(entry, "version") or None,
             f"{place}.chart",
             tuple(sources),
             text_at(entry, "name"),
             text_at(entry, "namespace"),
+            held,
         )
 
 
@@ -116,11 +128,13 @@ def fleet_bundle(document: Document) -> Iterator[WrappedRelease]:
     ]
     if helm.get("values") is not None:
         sources.append(ValuesSource("helm.values", helm["values"]))
+    chart, held = _chart(text_at(helm, "chart"))
     yield WrappedRelease(
-        chart_name(text_at(helm, "chart")) or None,
+        chart,
         text_at(helm, "version") or None,
         "helm.chart",
         tuple(sources),
         text_at(helm, "releaseName"),
         text_at(document, "defaultNamespace"),
+        held,
     )

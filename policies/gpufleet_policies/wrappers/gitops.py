@@ -24,7 +24,9 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
     namespace = text_at(document, "metadata.namespace")
     own = text_at(document, "spec.chart.spec.chart")
     place, held = "spec.chart.spec.chart", None
-    if not own:
+    if text_at(document, "spec.chart.spec.sourceRef.kind") in ("GitRepository", "Bucket"):
+        own, held = "", HeldElsewhere("folder", own)
+    elif not own:
         kind = text_at(document, "spec.chartRef.kind")
         name = text_at(document, "spec.chartRef.name")
         place = "spec.chartRef.name"
@@ -46,6 +48,8 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
 
 def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     last: list[ValuesSource] = []
+    for at, file in items_at(document, "spec.chart.spec.valuesFiles"):
+        yield ValuesSource(f"spec.chart.spec.{at}", held=HeldElsewhere("file", str(file)))
     for place, entry in entries_at(document, "spec.valuesFrom"):
         held = HeldElsewhere(
             text_at(entry, "kind"),
@@ -99,8 +103,9 @@ def _application(document: Document, prefix: str) -> Iterator[WrappedRelease]:
         at, held = f"{place}.chart", None
         if not chart and address.startswith("oci://") and folder in (".", ""):
             chart, at = address, f"{place}.repoURL"
-        if not chart and isinstance(source.get("helm"), dict) and folder:
-            at, held = f"{place}.path", HeldElsewhere("folder", folder)
+        if not chart and folder:
+            is_chart = isinstance(source.get("helm"), dict)
+            at, held = f"{place}.path", HeldElsewhere("folder", folder, optional=not is_chart)
         if not chart and held is None:
             continue
         yield WrappedRelease(

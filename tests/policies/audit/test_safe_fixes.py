@@ -143,7 +143,7 @@ def test_a_file_that_was_edited_after_it_was_read_is_not_overwritten(
         (folder / "apps" / "pod.yaml").write_text(other)
         return validate(*arguments)
 
-    monkeypatch.setattr("gpufleet_policies.commands.audit_changes.fixes", edited)
+    monkeypatch.setattr("gpufleet_policies.commands.audit.fixes", edited)
     result = run(".", "--fix")
     assert f"not fixed apps/pod.yaml:1 Pod a: {DIFFERS_RULE}: {EDITED}" in result.output
     assert (folder / "apps" / "pod.yaml").read_text() == other
@@ -159,7 +159,7 @@ def test_a_file_that_is_edited_while_fixes_are_worked_out_is_not_overwritten(
         (folder / "apps" / "pod.yaml").write_text(other)
         write(*arguments)
 
-    monkeypatch.setattr("gpufleet_policies.commands.audit_changes.write", edited)
+    monkeypatch.setattr("gpufleet_policies.commands.audit.write", edited)
     result = run(".", "--fix")
     assert f"not fixed apps/pod.yaml:1 Pod a: {DIFFERS_RULE}: {EDITED}" in result.output
     assert "remains error apps/pod.yaml" in result.output, "it is counted as it is"

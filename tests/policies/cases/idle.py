@@ -33,6 +33,13 @@ CASES = (
         Level.ADVISORY,
     ),
     Case(
+        "gpu-oneshot-in-deployment",
+        deployment({f"{CONTAINER}.command": ["sh", "-c", "while true; do ./serve; done"]}),
+        deployment({f"{CONTAINER}.command": ["sh", "-c", "while true; do ./gpu_burn 60; done"]}),
+        "runs `gpu_burn`, which ends, in a Deployment",
+        Level.ADVISORY,
+    ),
+    Case(
         "gpu-notebook-without-culling",
         notebook({'metadata.annotations."gpufleet.dev/culled-after-seconds"': "3600"}),
         notebook(),

@@ -218,7 +218,7 @@ CASES = (
         claiming(),
         "claims GPUs, and NodePool zero starts with no node",
         ADVICE,
-        alongside=(claim(), ZERO),
+        alongside=(claim(), claim("network", "dranet"), ZERO),
     ),
     Case(
         "gke-critical-pods-without-quota",

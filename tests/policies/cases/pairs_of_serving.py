@@ -20,18 +20,37 @@ def _mounting(pods: int) -> dict[str, object]:
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
-def _scaled(name: str, pool: str = "") -> Thing:
+def _scaled(name: str, pool: str = "", least: int = 0) -> Thing:
     query = {"query": f'max(inference_pool_average_queue_size{{name="{pool}"}})', "threshold": "2"}
     address = {"serverAddress": "http://prometheus:9090", **query}
     by_pool = {"type": "prometheus", "metadata": address}
     triggers = [by_pool if pool else QUEUE_LENGTH]
-    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": triggers}
+    sizes = {"minReplicaCount": least, "maxReplicaCount": 4}
+    spec = {"scaleTargetRef": {"name": name}, **sizes, "triggers": triggers}
     return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
 
 
 def _budget(least: int) -> Thing:
     spec = {"minAvailable": least, "selector": {"matchLabels": {"app": "chat"}}}
     return of_kind("PodDisruptionBudget", "policy/v1", "chat", spec, namespace="ml")
+
+
+def _plugin(volume: dict[str, object]) -> Thing:
+    container = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.17.1"}
+    pod = {"containers": [container], "volumes": [volume]}
+    labels = {"app": "plugin"}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return of_kind("DaemonSet", "apps/v1", "plugin", spec, namespace="kube-system")
+
+
+def _nodes(more: dict[str, object]) -> Thing:
+    group = {"clusterName": "ml", "instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}
+    size = {"minSize": 0, "maxSize": 2, "desiredSize": 0}
+    group["nodeRepairConfig"] = {"enabled": True}
+    group["taints"] = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
+    group["tags"] = {"owner": "ml", "cost-center": "1", "environment": "prod"}
+    return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
 
 
 def _monitor(port: str) -> Thing:
@@ -115,6 +134,29 @@ CASES = (
         "lets no pod of Deployment ml/chat go",
         ADVICE,
         alongside=(FLEET, deployment(_PODS)),
+    ),
+    Case(
+        "budget-blocks-every-drain",
+        _budget(2),
+        _budget(1),
+        "lets no pod of Deployment ml/chat go",
+        ADVICE,
+        alongside=(FLEET, deployment({**_PODS, "spec.replicas": 3}), _scaled("chat", least=1)),
+    ),
+    Case(
+        "device-plugin-without-socket",
+        _plugin({"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}),
+        _plugin({"name": "plugins", "emptyDir": {}}),
+        "runs NVIDIA's device plugin without a volume of /var/lib/kubelet/device-plugins",
+        ADVICE,
+    ),
+    Case(
+        "node-disk-below-images",
+        _nodes({"diskSize": 100}),
+        _nodes({}),
+        "has disks of 20 GiB, and Deployment ml/chat runs a model server",
+        ADVICE,
+        alongside=(deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.9.0"}),),
     ),
     Case(
         "autoscaler-version-gone",

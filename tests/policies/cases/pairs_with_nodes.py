@@ -30,10 +30,13 @@ from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
 
+_SOCKETS = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
+
 
 def _device_plugin(tolerations: list[dict[str, Any]], **chosen: str) -> Thing:
     plugin = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.14.5"}
-    pods = {"containers": [plugin], "tolerations": tolerations, "nodeSelector": chosen}
+    pods = {"containers": [plugin], "volumes": [_SOCKETS], "tolerations": tolerations}
+    pods["nodeSelector"] = chosen
     labels = {"app": "plugin"}
     template = {"metadata": {"labels": labels}, "spec": pods}
     spec = {"selector": {"matchLabels": labels}, "template": template}

@@ -47,4 +47,14 @@ CASES = (
         "g2-standard-4 with 4 x L4; it has 1: the cloud refuses the pool",
         alongside=QUIET,
     ),
+    Case(
+        "gke-accelerator-not-of-machine",
+        gke_pool(
+            {MACHINE: "n1-standard-4", ACCELERATORS: [{"type": "nvidia-tesla-t4", "count": 1}]}
+        ),
+        gke_pool({MACHINE: "n1-standard-4", ACCELERATORS: [{"type": "nvidia-t4", "count": 1}]}),
+        "names the accelerator nvidia-t4, which the catalogue does not have",
+        Level.ADVISORY,
+        alongside=QUIET,
+    ),
 )

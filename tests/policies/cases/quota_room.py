@@ -46,7 +46,15 @@ def quota(gpus: int, **further: str) -> Thing:
 CASES = (
     Case(
         "gpu-quota-never-admits",
-        deployment({LIMITS: {GPU: 2}, "spec.replicas": 1}),
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 2, "spec.strategy": {"type": "Recreate"}}),
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 2}),
+        "requests 2 x nvidia.com/gpu, and 1 more during a rollout; the quota of namespace ml is 2",
+        Level.ADVISORY,
+        alongside=(quota(2),),
+    ),
+    Case(
+        "gpu-quota-never-admits",
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 1}),
         deployment({LIMITS: {GPU: 4}, "spec.replicas": 1}),
         "requests 4 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses its "
         "pods",
@@ -55,7 +63,7 @@ CASES = (
     ),
     Case(
         "gpu-quota-never-admits",
-        deployment({LIMITS: {GPU: 1}, "spec.replicas": 2}),
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 1}),
         deployment({LIMITS: {GPU: 1}, "spec.replicas": 3}),
         "requests 3 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses the "
         "others",

@@ -3,8 +3,9 @@
 from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.workloads import LIMITS, container, deployment
+from tests.policies.cases.case import FLEET, Case, Thing, manifest
+from tests.policies.cases.pools import karpenter
+from tests.policies.cases.workloads import CONTAINER, LIMITS, container, deployment
 from tests.policies.objects import REMOVE, changed
 
 SERVES = {
@@ -111,6 +112,14 @@ CASES = (
         alongside=(SERVER,),
     ),
     Case(
+        "autoscaler-cpu-of-gpu-workload",
+        hpa(),
+        hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": USE}}]}),
+        "a container without a CPU request has no use of it, and the autoscaler never scales",
+        Level.ADVISORY,
+        alongside=(deployment({f"{CONTAINER}.resources.requests": {}}),),
+    ),
+    Case(
         "scale-down-too-slow",
         hpa(),
         hpa({"spec.behavior.scaleDown.stabilizationWindowSeconds": 3600}),
@@ -141,3 +150,44 @@ CASES = (
         alongside=(SERVER,),
     ),
 )
+
+SCALER = {
+    "apiVersion": "keda.sh/v1alpha1",
+    "kind": "ScaledObject",
+    "metadata": {"name": "chat", "namespace": "ml"},
+    "spec": {
+        "scaleTargetRef": {"name": "chat"},
+        "minReplicaCount": 1,
+        "maxReplicaCount": 48,
+        "triggers": [PROMETHEUS],
+    },
+}
+
+GROWTH = (
+    Case(
+        "gpu-autoscaler-exceeds-pool",
+        manifest(SCALER),
+        manifest(changed(SCALER, {"spec.maxReplicaCount": 100})),
+        "may grow Deployment ml/chat to 100 pods; notebooks (nodes.max 2) can hold 48 pods",
+        Level.ADVISORY,
+        alongside=(FLEET, deployment()),
+    ),
+    Case(
+        "gpu-autoscaler-exceeds-pool",
+        manifest(changed(SCALER, {"spec.maxReplicaCount": 8})),
+        manifest(changed(SCALER, {"spec.maxReplicaCount": 9})),
+        "may grow Deployment ml/chat to 9 pods; gpu can hold 8 pods",
+        Level.ADVISORY,
+        alongside=(
+            karpenter({"spec.limits": {"nvidia.com/gpu": 8}}),
+            deployment(
+                {
+                    LIMITS: {"nvidia.com/gpu": 1},
+                    "spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "gpu"},
+                }
+            ),
+        ),
+    ),
+)
+
+CASES = (*CASES, *GROWTH)

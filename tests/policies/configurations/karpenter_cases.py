@@ -95,6 +95,14 @@ def other(item: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(item), **changes}
 
 
+def of_ibm(zone: str) -> dict[str, Any]:
+    """A NodePool of IBM Cloud, whose zones are written as regions of AWS are."""
+    found = pool(need("topology.kubernetes.io/zone", zone))
+    ref = {"group": "karpenter-ibm.sh", "kind": "IBMNodeClass", "name": "gpu"}
+    found["spec"]["template"]["spec"]["nodeClassRef"] = ref
+    return found
+
+
 EIGHTH = need("instance-family", "g6f")
 A100 = need("instance-gpu-name", "a100")
 PAGES = [{"name": "c", "image": "x", "resources": {"limits": {"hugepages-2Mi": "5Gi"}}}]
@@ -134,6 +142,7 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("karpenter.sh/capacity-type", "ondemand"))), text(pool(L4, need("karpenter.sh/capacity-type", "on-demand", "reserved"))), {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("topology.kubernetes.io/zone", "us-east-1"))), text(pool(L4, need("topology.kubernetes.io/zone", "us-west-2-lax-1a"))), {}),
+    ("karpenter-requirement-invalid", text(pool(L4, need("topology.kubernetes.io/zone", "us-south-1"))), text(of_ibm("us-south-1")), {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size", "large", operator="Exists"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-cpu", "4", "8", operator="Gt"))), text(pool(L4, need("instance-cpu", "4", operator="Gte"))), {}),
     ("karpenter-label-restricted", text(pool(L4, need("instance-gpu", "l4"))), None, {}),

@@ -25,7 +25,6 @@ def flavor(name: str, resources: str) -> str:
 FINE_TEXT = queue(group("cpu, nvidia.com/gpu", flavor("a", f"{CPU}, {GPU}")))
 FLAVOR = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: %s}\n"
 LOCAL = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: l, namespace: ml}\nspec: {clusterQueue: %s}\n"
-JOB = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ml, labels: {kueue.x-k8s.io/queue-name: l}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x, resources: {requests: {cpu: 1, %s: 1}, limits: {nvidia.com/gpu: 1}}}]}}}\n"
 CHECK = ", admissionChecksStrategy: {admissionChecks: [{name: p, onFlavors: [%s]}]}"
 
 CASES: list[CaseRow] = [
@@ -43,7 +42,6 @@ CASES: list[CaseRow] = [
     ("kueue-listed-twice", queue(group("cpu", flavor("a", CPU), flavor("a", CPU))), None, {}),
     ("kueue-flavor-absent", FINE_TEXT + FLAVOR % "b", FINE_TEXT + FLAVOR % "a", {}),
     ("kueue-queue-absent", FINE_TEXT + LOCAL % "r", FINE_TEXT + LOCAL % "q", {}),
-    ("kueue-not-covered", FINE_TEXT + LOCAL % "q" + JOB % "memory", FINE_TEXT + LOCAL % "q" + JOB % "nvidia.com/gpu", {}),
     ("object-operator-refuses", queue(group("cpu", flavor("a", CPU)), CHECK % "b"), queue(group("cpu", flavor("a", CPU)), CHECK % "a"), {}),
     ("kueue-version-not-served", FINE_TEXT, FINE_TEXT.replace("v1beta2", "v1beta1"), {"context": {"version": "0.14.0"}}),
     ("kueue-version-not-served", FINE_TEXT.replace("v1beta2", "v1beta1"), FINE_TEXT, {"context": {"version": "0.20.0"}}),

@@ -205,3 +205,65 @@ def test_odd_values_end_no_audit(text: str, tmp_path: Path) -> None:
     found = audit(tmp_path, "--allow-nothing")
     assert "policy-rule-failed" not in [one["code"] for one in found["findings"]]
     assert not [one for one in found["notJudged"] if "report" in one["reason"]]
+
+
+def test_sharing_in_a_config_map_is_text_however_it_is_written(tmp_path: Path) -> None:
+    shared = '{name = "nvidia.com/gpu", replica = 4}'
+    write(
+        tmp_path,
+        {
+            "a.tf": f"""\
+resource "kubernetes_config_map" "plugin" {{
+  metadata {{
+    name      = "nvidia-device-plugin"
+    namespace = "gpu-operator"
+  }}
+  data = {{
+    any   = yamlencode({{version = "v1", sharing = {{timeSlicing = {{resources = [{shared}]}}}}}})
+    other = yamlencode({{version = "v1", flags = {{migStrategy = var.strategy}}}})
+  }}
+}}
+"""
+        },
+    )
+    found = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert "config-key-misspelt" in found, "`replica` inside of the text"
+    assert "config-wrong-type" not in found, "the provider gets text"
+
+
+def test_an_autoscaler_of_the_provider_scales_its_server(tmp_path: Path) -> None:
+    scaler = """\
+resource "kubernetes_horizontal_pod_autoscaler_v2" "mistral" {
+  metadata {
+    name      = "mistral"
+    namespace = "ml"
+  }
+  spec {
+    max_replicas = 4
+    scale_target_ref {
+      api_version = "apps/v1"
+      kind        = "Deployment"
+      name        = "vllm-mistral"
+    }
+    metric {
+      type = "Resource"
+      resource {
+        name = "cpu"
+        target {
+          type                = "Utilization"
+          average_utilization = 70
+        }
+      }
+    }
+  }
+}
+"""
+    server = DEPLOYMENT.replace("kubernetes_namespace.inference.metadata[0].name", '"ml"')
+    write(tmp_path, {"a.tf": server % ("", "2") + scaler})
+    (one,) = [
+        one
+        for one in audit(tmp_path)["findings"]
+        if one["code"] == "autoscaler-cpu-of-gpu-workload"
+    ]
+    assert "never scales" in one["text"], "the container requests no CPU"
+    assert not [one for one in audit(tmp_path)["findings"] if one["code"].startswith("config-")]

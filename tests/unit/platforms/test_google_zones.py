@@ -13,7 +13,7 @@ from gpufleet.findings import Finding
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.cluster_plan import gke_cluster_plan
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
-from gpufleet_policies.readers.gke_sizes import zones_of
+from gpufleet_policies.readers.gke import zones_of
 
 AI = ("us-south1-ai1b", "us-south1-a")
 

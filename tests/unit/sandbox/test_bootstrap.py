@@ -379,6 +379,7 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "kueue": "sigs.k8s.io/kueue",
             "keda": "github.com/kedacore/keda/v2",
             "kube-state-metrics": "k8s.io/kube-state-metrics/v2",
+            "helm": "helm.sh/helm/v3",
             "conftest": "github.com/open-policy-agent/conftest",
             "kube-score": "github.com/zegl/kube-score",
             "karpenter": "sigs.k8s.io/karpenter",

@@ -80,11 +80,7 @@ def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
     """The facts about a workload's pods."""
     containers = [one for _, one in entries_at(workload, "spec.template.spec.containers")]
     images = " ".join(str(one.get("image", "")) for one in containers)
-    asked = frozenset(
-        str(name)
-        for one in containers
-        for part in ("limits", "requests")
-        for name in mapping_at(one, f"resources.{part}")
-        if is_accelerator(str(name))
-    )
-    return AutoscalerTarget(batches(images), asked)
+    amounts = [mapping_at(one, "resources") for one in containers]
+    asked = [{**mapping_at(one, "limits"), **mapping_at(one, "requests")} for one in amounts]
+    gpus = frozenset(str(name) for one in asked for name in one if is_accelerator(str(name)))
+    return AutoscalerTarget(batches(images), gpus, any("cpu" not in one for one in asked))

@@ -18,10 +18,18 @@ from typing import Any
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.findings import Level
+from gpufleet.rules.context import Thresholds
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
-from gpufleet_policies.fronts.admission.container_checks import CHECKS, HOLDS_GPU
-from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, AdmissionTarget
+from gpufleet_policies.fronts.admission.check import (
+    CHECKS,
+    HOLDS_GPU,
+    JUDGED_OWNERS,
+    AdmissionTarget,
+    ObjectCheck,
+    cel,
+    listed,
+    quoted,
+)
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings
@@ -72,15 +80,15 @@ def policies(
     of the settings do not.
     """
     chosen = settings or RuleSettings()
-    constants = Constants(chosen.thresholds)
+    thresholds = chosen.thresholds
     exempt = tuple(exempt_namespaces)
-    found = sorted(_assigned(chosen, constants), key=lambda row: row[:2])
+    found = sorted(_assigned(chosen, thresholds), key=lambda row: row[:2])
     made: list[Policy] = []
     for (target_name, level), rows in groupby(found, key=lambda row: row[:2]):
         checks = [row[2] for row in rows]
         target = next(t for c in checks for t in c.targets if t.name == target_name)
         name = f"{PREFIX}-pods-{target_name}-{level}"
-        policy = _policy(name, target, checks, constants)
+        policy = _policy(name, target, checks, thresholds)
         actions = ["Warn", "Audit"]
         if enforcement is Enforcement.DENY and level == Level.MANDATORY:
             actions = ["Deny", "Audit"]
@@ -102,7 +110,7 @@ def policies(
 
 
 def _assigned(
-    settings: RuleSettings, constants: Constants
+    settings: RuleSettings, thresholds: Thresholds
 ) -> Iterator[tuple[str, str, ObjectCheck]]:
     profile = settings.profile or Profile.PROD
     for check in CHECKS:
@@ -115,16 +123,16 @@ def _assigned(
         if check.at_most is Level.ADVISORY:
             level = Level.ADVISORY
         for target in check.targets:
-            if check.offence is None or cel(check.offence, target, constants):
+            if check.offence is None or cel(check.offence, thresholds):
                 yield target.name, level.value, check
 
 
 def _policy(
-    name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], constants: Constants
+    name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], thresholds: Thresholds
 ) -> dict[str, Any]:
     """A policy that validates the objects of a target, and refuses those with a violation."""
     rules = {
-        "apiGroups": [target.api_group],
+        "apiGroups": [target.group],
         "apiVersions": list(target.versions),
         "operations": ["CREATE", "UPDATE"] if target.on_update else ["CREATE"],
         "resources": list(target.resources),
@@ -134,8 +142,8 @@ def _policy(
         "failurePolicy": "Ignore",
         "matchConstraints": {"resourceRules": [rules]},
         "matchConditions": _conditions(target),
-        "variables": _variables(target, checks, constants),
-        "validations": [_validation(check, target, constants) for check in checks],
+        "variables": _variables(target, checks, thresholds),
+        "validations": [_validation(check, target, thresholds) for check in checks],
     }
     return _manifest("ValidatingAdmissionPolicy", name, spec)
 
@@ -174,7 +182,7 @@ _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 
 
 def _variables(
-    target: AdmissionTarget, checks: Iterable[ObjectCheck], constants: Constants
+    target: AdmissionTarget, checks: Iterable[ObjectCheck], thresholds: Thresholds
 ) -> list[dict[str, str]]:
     """Expressions shared within a target, and the containers that break the checks."""
     found = {
@@ -200,7 +208,7 @@ def _variables(
     for check in checks:
         if check.container is not None:
             lists = "gpuLists" if check.init_containers else "gpuMainLists"
-            bad = cel(check.container, target, constants)
+            bad = cel(check.container, thresholds)
             found[_offenders(check)] = (
                 f"variables.{lists}.map(cs, cs.filter(c, {bad})"
                 ".map(c, c.?name.orValue('?')).join(', ')).filter(n, n != '')"
@@ -215,7 +223,7 @@ def _offenders(check: ObjectCheck) -> str:
 
 
 def _validation(
-    check: ObjectCheck, target: AdmissionTarget, constants: Constants
+    check: ObjectCheck, target: AdmissionTarget, thresholds: Thresholds
 ) -> dict[str, str]:
     rule = by_id()[check.rule]
     guards = [f"variables.kept.exists(l, '{rule.annotation}' in l)"]
@@ -224,7 +232,7 @@ def _validation(
     advice = _advice(rule)
     validation = {"reason": "Invalid", "message": f"[{rule.id}] {advice}"}
     if check.offence is not None:
-        right = f"!({cel(check.offence, target, constants)})"
+        right = f"!({cel(check.offence, thresholds)})"
     else:
         found = f"variables.{_offenders(check)}"
         right = f"{found}.size() == 0"

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.readers.rendered import rendered_root
+from gpufleet_policies.resolve.tree import plain
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 from gpufleet_policies.wrappers.links import GitOpsLink
 
@@ -40,7 +41,7 @@ def clusters_of(readings: Sequence[Reading], rules: Sequence[str]) -> list[Files
 
 class _Graph:
     def __init__(self, readings: Sequence[Reading], rules: Sequence[str]) -> None:
-        self._names = [_plain(reading.name) for reading in readings]
+        self._names = [plain(reading.name) for reading in readings]
         self._at = {name: index for index, name in enumerate(self._names)}
         self._members: dict[Node, set[int]] = {}
         self._edges: dict[Node, set[Node]] = {}
@@ -72,15 +73,15 @@ class _Graph:
             self._members[rule] = set()
             self._certain.add(rule)
         for folder in {root for one in readings if (root := rendered_root(one.name, one.facts))}:
-            self._edges[("rendered", _plain(folder))] = set(self._below(_plain(folder)))
-            self._members[("rendered", _plain(folder))] = set()
-            self._certain.add(("rendered", _plain(folder)))
+            self._edges[("rendered", plain(folder))] = set(self._below(plain(folder)))
+            self._members[("rendered", plain(folder))] = set()
+            self._certain.add(("rendered", plain(folder)))
 
     def _read_kustomization(self, folder: str, index: int, links: Iterable[GitOpsLink]) -> set[int]:
         node = ("kustomization", folder)
         members = self._members[node] = {index}
         for link in links:
-            target = _plain(posixpath.join(folder, link.target))
+            target = plain(posixpath.join(folder, link.target))
             if target in self._at:
                 members.add(self._at[target])
             elif target in self._kustomizations and target != folder:
@@ -105,9 +106,9 @@ class _Graph:
 
     def _folder(self, written: str, name: str) -> str | None:
         """The folder of a path from the root of a repository, whose place is not known."""
-        bare = _plain(written.lstrip("/") or ".")
+        bare = plain(written.lstrip("/") or ".")
         for above in _above(name):
-            found = _plain(posixpath.join(above, bare))
+            found = plain(posixpath.join(above, bare))
             if found in self._folders and (bare != "." or found == min(self._folders, key=len)):
                 return found
         return None
@@ -171,7 +172,3 @@ def _above(name: str) -> Iterator[str]:
 
 def _folder_of(name: str) -> str:
     return posixpath.dirname(name) or "."
-
-
-def _plain(name: str) -> str:
-    return posixpath.normpath(name.replace("\\", "/"))

@@ -116,7 +116,7 @@ def read_input(one: Input) -> Reading:
         takes = b"configMapRef" in text or b"configMapKeyRef" in text
         if is_kustomization_file(one.name):
             lower = text.lower()
-            reading.mentions_gpus = any(word in lower for word in _OF_GPUS)
+            reading.mentions_gpus = any(word in lower for word in OF_GPUS)
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
@@ -209,8 +209,8 @@ def take_built(reading: Reading, one: Made) -> None:
 
 _PLAIN_KEYS = frozenset({"apiVersion", "kind", "metadata", "resources", "bases", "helmCharts"})
 """Keys of a kustomization that brings files together and changes none of them."""
-_OF_GPUS = (b"gpu", b"nvidia", b"accelerator", b"mig-", b"tensor-parallel")
-"""The parts of a kustomization that concern GPUs, in lower case."""
+OF_GPUS = (b"gpu", b"nvidia", b"accelerator", b"mig-", b"tensor-parallel")
+"""Words of a kustomization or chart that concerns GPUs, in lower case."""
 
 
 def _declared(document: Document) -> Document:

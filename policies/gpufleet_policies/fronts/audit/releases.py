@@ -7,10 +7,17 @@ from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease, joined
+from gpufleet.cluster.release_values import (
+    HeldElsewhere,
+    ValuesSource,
+    WrappedRelease,
+    joined,
+)
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.fronts.audit.built import copied
+from gpufleet_policies.fronts.audit.chart_folders import ChartFolders, charts_of
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
@@ -18,8 +25,11 @@ from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.resolve.charts import helm
 from gpufleet_policies.resolve.environment import filled
+from gpufleet_policies.resolve.tree import plain
 from gpufleet_policies.resolve.written_lines import Located
+from gpufleet_policies.wrappers.charts import chart_name, known_chart
 from gpufleet_policies.wrappers.holders import Holder
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.wrappers.release import found_elsewhere
@@ -52,22 +62,22 @@ def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
 
     Values that a release uses are validated as part of it, with its version, and not a second time.
     """
-    if not any(reading.unopened for reading in readings):
+    charts = charts_of(readings)
+    if not (charts or any(reading.unopened for reading in readings)):
         return readings
-    opened_readings = [
-        replace(
-            reading,
-            facts=list(reading.facts),
-            sources=list(reading.sources),
-            not_judged=list(reading.not_judged),
-            unopened=[],
-        )
-        for reading in readings
-    ]
+    opened_readings = [copied(reading) for reading in readings]
     search = _Search(opened_readings)
-    for reading, given in zip(opened_readings, readings, strict=True):
-        for unopened, document in given.unopened:
-            _open(search, unopened, reading, document)
+    folders = ChartFolders(search.by_name, charts)
+    _open_all(search, folders, opened_readings)
+    if helm() is not None:
+        # Charts that install others first: their releases give values to these.
+        for makes_releases in (True, False):
+            for folder in folders.unused(makes_releases=makes_releases):
+                _render_alone(search, folders, folder)
+            _open_all(search, folders, opened_readings)
+    for folder in folders.rendered:
+        folders.empty_templates(folder)
+        search.used.update((name, "") for name in folders.values_files(folder))
     for name in {file for file, key in search.used if not key}:
         _forget(search.by_name[name])
     return opened_readings
@@ -96,8 +106,38 @@ def _with_environments(reading: Reading, search: "_Search") -> Reading:
     return replace(reading, facts=facts)
 
 
+_ROUNDS = 5
+"""Deepest chain of charts that install charts."""
+
+
+def _open_all(search: "_Search", folders: ChartFolders, readings: Sequence[Reading]) -> None:
+    """Open the releases of readings, and those of the charts that they render."""
+    for _ in range(_ROUNDS):
+        waiting = [(reading, one) for reading in readings for one in reading.unopened]
+        for reading in readings:
+            reading.unopened = []
+        for reading, (unopened, document) in waiting:
+            _open(search, folders, unopened, reading, document)
+
+
+def _render_alone(search: "_Search", folders: ChartFolders, folder: str) -> None:
+    """Render a chart that no release of the run names: as it is, and with each file of values
+    beside it, in the reading of that file."""
+    alone = WrappedRelease(None, None, "", name=posixpath.basename(folder))
+    folders.render(folder, alone, *folders.charts[folder][:2])
+    for name in folders.values_files(folder):
+        own = posixpath.splitext(posixpath.basename(name))[0] == "values"
+        if not own and (values := search.values_file(name)) is not None:
+            release = replace(alone, sources=(ValuesSource("", values.data),))
+            folders.render(folder, release, values.reading, values.document)
+
+
 def _open(
-    search: "_Search", unopened: UnopenedRelease, reading: Reading, document: Located
+    search: "_Search",
+    folders: ChartFolders,
+    unopened: UnopenedRelease,
+    reading: Reading,
+    document: Located,
 ) -> None:
     folder = posixpath.dirname(reading.name)
     choices = search.choices(unopened.release, folder)
@@ -108,6 +148,14 @@ def _open(
             lambda held: search.chart(held, folder),
         )
         search.used.update(found.used for found in values.values())
+        held = unopened.release.held
+        local = search.folder(held.name, folder) if held and held.kind == "folder" else ""
+        if local and known_chart(release.chart or "") is None:
+            if folders.use(local, release):
+                folders.render(local, release, reading, document)
+                continue
+        elif held is not None and held.optional and not local:
+            continue  # a folder of manifests
         last = _last(unopened.release.sources)
         home = values.get(last) if last is not None else None
         target, source, place = reading, document, None
@@ -144,7 +192,7 @@ class _Search:
     """Finds what releases refer to, among all documents of the run."""
 
     def __init__(self, readings: Sequence[Reading]) -> None:
-        self.by_name = {_plain(reading.name): reading for reading in readings}
+        self.by_name = {plain(reading.name): reading for reading in readings}
         self.used: set[tuple[str, str]] = set()
         self._given: dict[tuple[str, str], list[_Given]] = {}
         self._read: dict[str, tuple[Any, Located] | None] = {}
@@ -156,7 +204,10 @@ class _Search:
     def chart(self, held: HeldElsewhere, folder: str) -> tuple[str | None, str | None] | None:
         """Name and version of the chart that a reference leads to."""
         if held.kind == "folder":
-            found = self._given.get(("folder", self._folder(held.name, folder)), [])
+            found = self._given.get(("folder", self.folder(held.name, folder)), [])
+            name = chart_name(held.name)
+            if not found and known_chart(name) is not None:
+                return name, None
         else:
             found = self._meant(held, folder)
         return (found[0].holder.chart, found[0].holder.version) if found else None
@@ -184,7 +235,7 @@ class _Search:
     def _values(self, held: HeldElsewhere, folder: str) -> Iterator[_Values]:
         if held.kind == "file":
             name = self._file(held.name, folder)
-            values = None if name is None else self._values_file(name)
+            values = None if name is None else self.values_file(name)
             if values is not None:
                 yield values
             return
@@ -197,18 +248,18 @@ class _Search:
                 except UnreadableDocumentError:
                     continue
                 place = joined("data", f"[{held.key}]")
-                used = (_plain(given.reading.name), held.key)
+                used = (plain(given.reading.name), held.key)
                 data = _without_texts(data) if secret else data
                 yield _Values(data, given.reading, given.document, place, used)
             elif held.key in given.holder.files:
                 own = posixpath.dirname(given.reading.name)
-                name = _plain(posixpath.join(own, given.holder.files[held.key]))
-                values = self._values_file(name)
+                name = plain(posixpath.join(own, given.holder.files[held.key]))
+                values = self.values_file(name)
                 if values is not None:
                     data = _without_texts(values.data) if secret else values.data
                     yield replace(values, data=data)
 
-    def _values_file(self, name: str) -> _Values | None:
+    def values_file(self, name: str) -> _Values | None:
         reading = self.by_name.get(name)
         if reading is None or reading.problem:
             return None
@@ -234,20 +285,21 @@ class _Search:
         if written.startswith("$"):
             bare = written.partition("/")[2]
         elif not written.startswith("/"):
-            own = _plain(posixpath.join(folder, written))
+            own = plain(posixpath.join(folder, written))
             if own in self.by_name:
                 return own
         bare = bare.lstrip("/")
         here: str = folder
         while True:
-            name = _plain(posixpath.join(here, bare))
+            name = plain(posixpath.join(here, bare))
             if name in self.by_name:
                 return name
             if here in ("", "/", "."):
                 return None
             here = posixpath.dirname(here)
 
-    def _folder(self, written: str, folder: str) -> str:
+    def folder(self, written: str, folder: str) -> str:
+        """The folder of a chart of the run; empty: it is elsewhere."""
         chart = self._file(posixpath.join(written, "Chart.yaml"), folder)
         return "" if chart is None else posixpath.dirname(chart) or "."
 
@@ -258,10 +310,6 @@ def _first_document(name: str) -> Document | None:
         return next(documents_of(Input(name)), None)
     except (OSError, UnreadableDocumentError):
         return None
-
-
-def _plain(name: str) -> str:
-    return posixpath.normpath(name.replace("\\", "/"))
 
 
 def _without_texts(value: Any) -> Any:

@@ -22,17 +22,19 @@ from gpufleet.cluster import (
 from gpufleet.cluster.program import Program
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.fronts.audit.built import with_built
+from gpufleet_policies.fronts.audit.built import (
+    with_built,
+    with_resources,
+    with_runtimes,
+    without_patches,
+)
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
-from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_environments, with_open_releases
-from gpufleet_policies.fronts.audit.terraform import with_resources
-from gpufleet_policies.fronts.audit.train_jobs import with_runtimes
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.resolve.tree import plain
@@ -188,8 +190,8 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each completed with facts of the others."""
-    built = with_environments(with_built(with_resources(readings)))
-    return without_patches(with_open_releases(with_runtimes(built)))
+    built = with_open_releases(with_built(with_resources(readings)))
+    return without_patches(with_runtimes(with_environments(built)))
 
 
 def context_of(

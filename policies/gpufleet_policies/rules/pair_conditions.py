@@ -1,0 +1,47 @@
+"""Conditions of `rules.jsonl` on the fields of objects."""
+
+import re
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+from gpufleet.catalogue.features import numbers
+from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet_policies.readers.scheduling import uncovered
+
+HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "is": lambda here, wanted: here == wanted,
+    "not": lambda here, wanted: here != wanted,
+    "in": lambda here, wanted: here in wanted,
+    "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
+    "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
+    "unnamed": lambda here, wanted: not HOLDS["names"](here, wanted),
+    "quoted": lambda here, wanted: f'"{here}"' in wanted,
+    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
+    "holds": lambda here, wanted: wanted in here,
+    "omits": lambda here, wanted: wanted not in here,
+    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
+    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
+    "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
+    "less": lambda here, wanted: here < wanted,
+    "more": lambda here, wanted: here > wanted,
+    "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
+    "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
+    "denies": lambda here, chosen: any(
+        v not in chosen.get(k, [v]) for k, v in mapping(here).items()
+    ),
+    "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
+    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
+    "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
+}
+"""Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
+
+
+def _meant(here: str, wanted: str) -> bool:
+    """Whether two names are different spellings of one: the same numbers, few other letters."""
+    numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
+    return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
+
+
+def _entries(value: Any) -> set[Any]:
+    return set(value.items() if is_mapping(value) else value)
