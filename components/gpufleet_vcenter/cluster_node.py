@@ -186,22 +186,15 @@ class ClusterNode:
             VsphereError: it was not in time (the text says what is missing), or the update was
                 interrupted.
         """
-        seconds = self.access.ready_seconds
-        for _ in self._until(
-            seconds, f"waiting for node {self.settings.name}", f"{self.settings.name} runs"
-        ):
-            node = self.cluster.node(self.settings.name)
+        seconds, name = self.access.ready_seconds, self.settings.name
+        for _ in self._until(seconds, f"waiting for node {name}", f"{name} runs"):
+            node = self.cluster.node(name)
             if node is not None and belongs(node, self.bios_uuid) and is_ready(node):
                 return
         ignition = self.settings.user_data_format == "ignition"
-        why = why_not_ready(self.cluster.node(self.settings.name), self.bios_uuid)
-        raise failed(
-            "timeout/node",
-            name=self.settings.name,
-            seconds=seconds,
-            why=why,
-            look=said("timeout/ignition" if ignition else "timeout/cloud-init"),
-        )
+        look = said("timeout/ignition" if ignition else "timeout/cloud-init")
+        why = why_not_ready(self.cluster.node(name), self.bios_uuid)
+        raise failed("timeout/node", name=name, seconds=seconds, why=why, look=look)
 
     def empty(self, machine: str) -> None:
         """Cordon the node and evict its pods as disruption budgets allow.

@@ -27,7 +27,7 @@ from tenacity import (
     wait_random_exponential,
 )
 from tenacity import stop_after_attempt as stop_after_attempts
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.certificate import tls_context, untrusted
@@ -46,7 +46,7 @@ step fails: a restart of vCenter's services and a snapshot for a backup take min
 
 
 def patient(when: Any, pause: float, longest: float) -> Retrying:
-    """Repeats a call for as long, with growing random pauses; an interrupt ends it.
+    """Repeats a call for `PATIENCE_SECONDS`, with growing random pauses; an interrupt ends it.
 
     Args:
         when: Exceptions after which the call is repeated.
@@ -299,6 +299,8 @@ class Rest:
         options: dict[str, Any] = {"retries": _AGAIN, "timeout": CALL_SECONDS}
         if to.plain_http:
             return urllib3.HTTPConnectionPool(to.server, to.port, **options)
+        if to.insecure:  # the declaration says so: a warning with each request tells nothing
+            urllib3.disable_warnings(InsecureRequestWarning)
         trust = tls_context(to)
         # A pinned certificate is known: its names are not checked.
         options |= {"ssl_context": trust, "assert_hostname": trust.check_hostname and None}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet_planner.planning.choice import choose
-from gpufleet_planner.planning.layouts import lay_out_pools, volume_bound
+from gpufleet_planner.planning.layouts import lay_out_pools
 from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, resolve
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import rank
@@ -99,4 +99,9 @@ def test_layouts_hold_what_is_wanted(gpu_key: str, data: st.DataObject, gpus: in
         found.update(offered(pool))
         assert sum(count for _, count in pool.gpus) <= gpus
     assert all(found[name] >= count for name, count in wanted.items())
-    assert sum(pool.nodes for pool in pools) * gpus >= volume_bound(gpu, wanted)
+    slices = [(gpu.mig.profiles[name], count) for name, count in wanted.items()]
+    compute = sum(profile.compute_slices * count for profile, count in slices)
+    memory = sum(profile.memory_slots * count for profile, count in slices)
+    bought = sum(pool.nodes for pool in pools) * gpus
+    assert bought >= compute / gpu.mig.compute_slices
+    assert bought >= memory / gpu.mig.memory_slots

@@ -4,7 +4,7 @@ The cloud costs the expected nodes of each pool at the pool's first purchase opt
 are bought for the maximum number of nodes, at the beginning of the year that needs them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError, load
+from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Fleet, Pool
@@ -164,7 +164,10 @@ def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> Ow
         side = _side(pool, machines, plan, findings)
         if side is not None:
             sides[pool.name] = side
-        findings += _lead_times(pool)
+        if any(one.capacity_block is not None for one in pool.capacity):
+            weeks, name = catalogue.clouds["aws"].blocks["weeks_ahead"], pool.name
+            row = _finding("capacity-block-lead-time", pool.path, weeks=weeks, pool=name)
+            findings.append(row)
     years = _years(tuple(sides.values()), plan)
     own, residual = _present_value(years, plan)
     return OwnOrRent(
@@ -237,13 +240,6 @@ def _side(
         used = Decimal(pool.nodes.expected) / pool.nodes.maximum
     gpus = Decimal(pool.nodes.maximum * pool.gpus_per_node)
     return _Side(machine, gpus, used, hourly * HOURS * pool.nodes.maximum)
-
-
-def _lead_times(pool: Pool) -> Iterator[Finding]:
-    if not any(one.capacity_block is not None for one in pool.capacity):
-        return
-    weeks = load().clouds["aws"].blocks["weeks_ahead"]
-    yield _finding("capacity-block-lead-time", pool.path, weeks=weeks, pool=pool.name)
 
 
 def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYear, ...]:

@@ -6,14 +6,11 @@ from dataclasses import replace
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, findings_in, ordered
-from gpufleet.partition.shares import MIB, gib
+from gpufleet.partition.shares import gib
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.greedy import place_rest
 from gpufleet_planner.packing.model import PackingProgram, realise
 from gpufleet_planner.packing.problem import (
-    REPLICATED,
-    Host,
-    HostRoom,
     Mode,
     Packing,
     PackingMachine,
@@ -23,8 +20,7 @@ from gpufleet_planner.packing.problem import (
 )
 from gpufleet_planner.packing.slots import (
     TOLERANCE,
-    host_fits,
-    slots_for,
+    slots_or_reason,
     volume_bound,
     whole_nodes,
 )
@@ -42,9 +38,10 @@ def impossible_shares(problem: PackingProblem) -> list[Finding]:
             for m in problem.machines.values()
             if share.machines is None or m.name in share.machines
         ]
-        if not share.count or any(slots_for(share, machine) for machine in machines):
+        tried = {machine.name: slots_or_reason(share, machine) for machine in machines}
+        if not share.count or not all(isinstance(found, str) for found in tried.values()):
             continue
-        reasons = [f"{m.name}: {_reason(share, m)}" for m in machines]
+        reasons = [f"{name}: {why}" for name, why in tried.items()]
         fix = next((f for m in machines if (f := _nearest_share(share, m)) is not None), None)
         found.append(
             error(
@@ -57,51 +54,6 @@ def impossible_shares(problem: PackingProblem) -> list[Finding]:
             )
         )
     return found
-
-
-def _reason(share: ShareClass, machine: PackingMachine) -> str:
-    gpu = machine.gpu
-    if not host_fits(share.host, machine.host):
-        return _short(share.host, machine.host)
-    if share.mode is not None and share.mode not in machine.modes:
-        return f"its GPUs are not used as {share.mode} (modes: {', '.join(sorted(machine.modes))})"
-    if share.mode is Mode.WHOLE and share.gpus > machine.gpus:
-        return f"{share.gpus} GPUs on one node, it has {machine.gpus}"
-    if machine.memory_bytes is None and share.memory_bytes:
-        return f"the memory of {gpu.key} is not known"
-    memory = f"{gib(share.memory_bytes)} needed, {gib(machine.memory_bytes or 0)} available"
-    if share.mode is Mode.WHOLE:
-        return memory
-    if share.mode in REPLICATED:
-        if machine.whole_only or gpu.vendor != "nvidia":
-            return f"its devices cannot be shared by {share.mode}"
-        if share.mode is Mode.MPS and gpu.mps_max_clients < 1:
-            return f"{gpu.key} has no MPS"
-        return memory
-    if gpu.mig is None or machine.whole_only:
-        if share.mode is None:
-            return memory
-        return f"{gpu.key} has no MIG" if gpu.mig_unknown is None else gpu.mig_unknown
-    if share.profile is not None and share.profile not in gpu.mig.profiles:
-        return f"{gpu.key} has no profile {share.profile} (it has {', '.join(gpu.mig.profiles)})"
-    asked = [gib(share.memory_bytes)] if share.memory_bytes else []
-    asked += [f"{share.compute_slices} compute slices"] if share.compute_slices else []
-    known = [p for p in gpu.mig.profiles.values() if p.usable_bytes is not None]
-    if share.memory_bytes and not known:
-        return f"the usable memory of the profiles of {gpu.key} was not sourced: name a profile"
-    return f"no profile has {' and '.join(asked)}"
-
-
-def _short(need: Host, room: HostRoom) -> str:
-    """The resources that a node lacks: `64 CPUs needed, 4 free`."""
-    said: list[str] = []
-    if need[0] > (room[0] or 0):
-        there = "not known" if room[0] is None else f"{room[0] / 1000:g} free"
-        said.append(f"{need[0] / 1000:g} CPUs needed, {there}")
-    if need[1] > (room[1] or 0):
-        there = "not known" if room[1] is None else f"{gib(room[1] * MIB)} free"
-        said.append(f"{gib(need[1] * MIB)} of host memory needed, {there}")
-    return " and ".join(said)
 
 
 def _nearest_share(share: ShareClass, machine: PackingMachine) -> str | None:

@@ -9,7 +9,7 @@ from math import ceil, gcd
 
 from gpufleet.catalogue.gpu import MigProfile
 from gpufleet.partition.grant import slice_parts
-from gpufleet.partition.shares import MIB, mps_memory
+from gpufleet.partition.shares import MIB, gib, mps_memory
 from gpufleet_planner.packing.problem import (
     REPLICATED,
     Host,
@@ -41,25 +41,70 @@ def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
     MPS and time-slicing give one slot, of the most replicas the share allows: fewer replicas serve
     it too (`servable`).
     """
+    found = slots_or_reason(share, machine)
+    return () if isinstance(found, str) else found
+
+
+def slots_or_reason(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...] | str:
+    """The same, or the reason why nothing of the machine serves the share."""
+    gpu, mode, asked = machine.gpu, share.mode, share.memory_bytes
     if share.machines is not None and machine.name not in share.machines:
-        return ()
+        return "it is not one of the share's machines"
     if not host_fits(share.host, machine.host):
-        return ()
-    if share.mode is not None and share.mode in REPLICATED:
+        return _short(share.host, machine.host)
+    if mode is not None and mode not in machine.modes:
+        return f"its GPUs are not used as {mode} (modes: {', '.join(sorted(machine.modes))})"
+    if mode is Mode.WHOLE and share.gpus > machine.gpus:
+        return f"{share.gpus} GPUs on one node, it has {machine.gpus}"
+    if mode in REPLICATED:
+        if machine.whole_only or gpu.vendor != "nvidia":
+            return f"its devices cannot be shared by {mode}"
+        if mode is Mode.MPS and gpu.mps_max_clients < 1:
+            return f"{gpu.key} has no MPS"
         replicas = most_replicas(share, machine)
-        if replicas < 1:
-            return ()
-        return (Slot(machine.name, share.mode.value, replicas=replicas),)
+        slot = Slot(machine.name, Mode(mode).value, replicas=replicas)
+        return (slot,) if replicas else _too_little(share, machine)
     found: list[Slot] = []
-    if share.mode in (None, Mode.MIG):
-        found += [
-            Slot(machine.name, Mode.MIG.value, profile.name)
-            for profile in _instances(share, machine)
-        ]
-    whole = share.mode is Mode.WHOLE or (share.mode is None and Mode.WHOLE in machine.modes)
-    if whole and Mode.WHOLE in machine.modes and _whole_fits(share, machine):
+    if mode is not Mode.WHOLE:
+        profiles = _instances(share, machine)
+        found += [Slot(machine.name, Mode.MIG.value, profile.name) for profile in profiles]
+    if (
+        mode is not Mode.MIG
+        and Mode.WHOLE in machine.modes
+        and asked <= (machine.memory_bytes or 0)
+    ):
         found.append(Slot(machine.name, Mode.WHOLE.value, gpus=share.gpus))
-    return tuple(found)
+    if found:
+        return tuple(found)
+    if mode is Mode.WHOLE or gpu.mig is None or machine.whole_only:
+        if mode is not Mode.MIG:
+            return _too_little(share, machine)
+        return f"{gpu.key} has no MIG" if gpu.mig_unknown is None else gpu.mig_unknown
+    if share.profile is not None and share.profile not in gpu.mig.profiles:
+        return f"{gpu.key} has no profile {share.profile} (it has {', '.join(gpu.mig.profiles)})"
+    if asked and all(profile.usable_bytes is None for profile in gpu.mig.profiles.values()):
+        return f"the usable memory of the profiles of {gpu.key} was not sourced: name a profile"
+    wanted = [gib(asked)] if asked else []
+    wanted += [f"{share.compute_slices} compute slices"] if share.compute_slices else []
+    return f"no profile has {' and '.join(wanted)}"
+
+
+def _too_little(share: ShareClass, machine: PackingMachine) -> str:
+    if machine.memory_bytes is None:
+        return f"the memory of {machine.gpu.key} is not known"
+    return f"{gib(share.memory_bytes)} needed, {gib(machine.memory_bytes)} available"
+
+
+def _short(need: Host, room: HostRoom) -> str:
+    """The resources that a node lacks: `64 CPUs needed, 4 free`."""
+    said: list[str] = []
+    if need[0] > (room[0] or 0):
+        there = "not known" if room[0] is None else f"{room[0] / 1000:g} free"
+        said.append(f"{need[0] / 1000:g} CPUs needed, {there}")
+    if need[1] > (room[1] or 0):
+        there = "not known" if room[1] is None else f"{gib(room[1] * MIB)} free"
+        said.append(f"{gib(need[1] * MIB)} of host memory needed, {there}")
+    return " and ".join(said)
 
 
 def host_fits(need: Host, room: HostRoom) -> bool:
@@ -96,15 +141,9 @@ def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
     Time-sliced shares are validated by an even part of the memory, like MPS clients: no program
     enforces it, and the scheduler does not know which shares are on the same GPU.
     """
-    mode = share.mode
-    if mode not in REPLICATED or mode not in machine.modes or machine.whole_only:
-        return 0
-    gpu = machine.gpu
-    if gpu.vendor != "nvidia" or (mode is Mode.MPS and gpu.mps_max_clients < 1):
-        return 0
     most = share.replicas or MOST_TIME_SLICES
-    if mode is Mode.MPS:
-        most = min(most, gpu.mps_max_clients)
+    if share.mode is Mode.MPS:
+        most = min(most, machine.gpu.mps_max_clients)
     if share.memory_bytes:
         if machine.memory_bytes is None:
             return 0
@@ -144,14 +183,6 @@ def _instance_fits(share: ShareClass, profile: MigProfile) -> bool:
     if share.memory_bytes == 0:
         return True
     return profile.usable_bytes is not None and profile.usable_bytes >= share.memory_bytes
-
-
-def _whole_fits(share: ShareClass, machine: PackingMachine) -> bool:
-    if share.gpus > machine.gpus or share.profile is not None:
-        return False
-    if share.memory_bytes == 0:
-        return True
-    return machine.memory_bytes is not None and machine.memory_bytes >= share.memory_bytes
 
 
 TOLERANCE = 1e-8

@@ -119,10 +119,8 @@ def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
     confidence = planner.file.head.confidence
     candidates, found = planner.choose(confidence)
     names = {path: entry.name for path, entry in planner.file.workloads}
-    errors = [
-        (names.get(f.path.partition(".")[0], f.path), f.message) for f in found if has_errors([f])
-    ]
-    wrong = [f"{name}: {message}" for name, message in errors]
+    errors = ((names.get(f.path.partition(".")[0], f.path), f) for f in found if has_errors([f]))
+    wrong = [f"{name}: {one.message}" for name, one in errors]
     if wrong or not candidates:
         return PlannedPlace(provider, None, problem="; ".join(wrong) or "no workload could be read")
     try:

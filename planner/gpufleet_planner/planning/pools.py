@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet_planner.planning.layouts import FilledPool, PoolKey
+from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.provisioning import disk_gib
@@ -103,11 +103,6 @@ def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
     return data if shape is None else {**data, head.platform.value: dict(shape)}
 
 
-def mig_strategy(key: PoolKey) -> str:
-    """GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile."""
-    return "mixed" if key.profile is None else "single"
-
-
 def shared_by(kind: DeviceShare, replicas: int) -> dict[str, Any]:
     """`sharing` of a pool without MIG."""
     if kind is DeviceShare.WHOLE:
@@ -119,7 +114,8 @@ def _sharing(pool: FilledPool) -> dict[str, Any]:
     key = pool.key
     if key.kind is not DeviceShare.WHOLE and pool.layout is not None:
         layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
-        strategy = mig_strategy(key)
+        # GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile.
+        strategy = "mixed" if key.profile is None else "single"
         return {"mig": {"strategy": strategy, "layouts": layouts}}
     return shared_by(key.kind, key.replicas)
 

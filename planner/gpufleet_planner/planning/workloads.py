@@ -46,25 +46,12 @@ _DECIDED = ("mig", "mps", "timeSlicing", "board", "network")
 """Fields of a size request that choose the hardware: the plan decides them."""
 
 
-class ModelWorkload(SizeRequest):
-    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+class WorkloadEntry(RequestModel):
+    """Keys of every workload."""
 
     name: Name
-    target: ServingTarget = ServingTarget()
-    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
-    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
-    isolation: Isolation = Isolation.MEMORY
-    """Least it must have for itself. Default memory."""
     interruptible: bool = False
     """Whether it survives that its machine is taken back. Default false: no spot."""
-    replicas: Count = 1
-    """Fewest copies of a service."""
-    most_gpus: Count = MOST_GPUS
-    global_batch: Count | None = None
-    """Training: samples of one optimizer step."""
-    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Training: part of the time that advances the run. Default: by published failure rates of jobs
-    of that number of GPUs."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
     zones: Zones = ()
@@ -74,24 +61,36 @@ class ModelWorkload(SizeRequest):
     """Container image; only manifests need it."""
 
 
-class Notebooks(RequestModel):
+class ModelWorkload(SizeRequest, WorkloadEntry):
+    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+
+    target: ServingTarget = ServingTarget()
+    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    """Least it must have for itself. Default memory."""
+    replicas: Count = 1
+    """Fewest copies of a service."""
+    most_gpus: Count = MOST_GPUS
+    global_batch: Count | None = None
+    """Training: samples of one optimizer step."""
+    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Training: part of the time that advances the run. Default: by published failure rates of jobs
+    of that number of GPUs."""
+
+
+class Notebooks(WorkloadEntry):
     """Users of notebooks: their number, and the GPU memory of each."""
 
-    name: Name
     workload: Literal["notebook"]
     count: Count = 1
     memory_gib: Annotated[float, Field(gt=0, le=512)]
     """GPU memory each notebook uses at its peak."""
     isolation: Isolation = Isolation.NONE
     """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
-    interruptible: bool = False
     culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
     """Hours after which the notebook server ends an unused notebook. Default: never, which the
     policies refuse in shared fleets."""
-    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
-    zones: Zones = ()
-    team: Name | None = None
-    image: Image | None = None
 
 
 class OwnHardware(RequestModel):

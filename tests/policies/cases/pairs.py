@@ -218,7 +218,7 @@ CASES = (
         claiming(),
         "claims GPUs, and NodePool zero starts with no node",
         ADVICE,
-        alongside=(claim(), claim("network", "roce.example.com"), ZERO),
+        alongside=(claim(), claim("network", "dranet"), ZERO),
     ),
     Case(
         "gke-critical-pods-without-quota",

@@ -116,14 +116,14 @@ CUT_NODES = manifest(
 )
 
 
-def claim(**how: object) -> Thing:
-    """A template of claims for one GPU."""
-    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", **how}}
+def claim(name: str = "gpu", device_class: str = "gpu.nvidia.com", **how: object) -> Thing:
+    """A template of claims for one device, a GPU by default."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": device_class, **how}}
     return manifest(
         {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaimTemplate",
-            "metadata": {"name": "gpu", "namespace": "ml"},
+            "metadata": {"name": name, "namespace": "ml"},
             "spec": {"spec": {"devices": {"requests": [request]}}},
         }
     )
