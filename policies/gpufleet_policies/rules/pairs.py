@@ -131,7 +131,6 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
-    tolerations = group.tolerations
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
@@ -166,7 +165,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "hostIPC": group.host_ipc or None,
         "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
-        "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
+        "tolerations": UNKNOWN if group.tolerations.is_unknown else group.tolerations.found or (),
         "complete": workload.metadata_known,
     }
 
