@@ -27,6 +27,7 @@ from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
@@ -103,14 +104,11 @@ def check_file(
     """
     file = replace(file, content=text_of(file)[0])
     reading, *_ = completed([read_input(file), *_kustomizations(file)])
-    left_out: tuple[Unjudged, ...] = ()
     others = () if kind is None else _other_kinds(kind, reading)
-    if kind is not None:
-        left_out = tuple(_left_out(kind, reading))
-        reading = _read_as(kind, file, reading)
-    said = kind is not None or gpu is not None or context is not None
+    left_out = () if kind is None else tuple(_left_out(kind, reading))
+    reading = reading if kind is None else _read_as(kind, file, reading)
     known, wrong = _known(context, gpu, select)
-    place = AuditContext(known if said else None, select)
+    place = AuditContext(None if kind is gpu is context is None else known, select)
     if isinstance(known.get("environment"), str):
         settings = replace(settings, environment=known["environment"])
     noted = replace(settings, levels={**_NOTES, **settings.levels, **_off(kind)})
@@ -141,7 +139,9 @@ def check_file(
         audit.waived,
         (kind is not None or audit.looked_at > 0)
         and any(
-            isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
+            isinstance(fact, UncompiledFleet)
+            or (not isinstance(fact, ReferencedObject) and validating(type_of(fact)))
+            for fact in reading.facts
         ),
     )
 

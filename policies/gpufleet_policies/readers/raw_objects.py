@@ -16,7 +16,7 @@ class RawObject(Subject):
 
 
 class ReferencedObject(RawObject):
-    """An object that is not validated: only rows about other objects look it up."""
+    """An object that rows read next to others: alone, it is not validated."""
 
 
 with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:

@@ -25,7 +25,7 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
-from gpufleet_policies.readers.raw_objects import RawObject
+from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
@@ -297,7 +297,7 @@ def _pair(row: Mapping[str, Any]) -> Rule:
         return _by_row(context, subject).get(row["id"], ())
 
     check.__doc__ = row["detail"]
-    subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], RawObject)
+    subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], (RawObject, ReferencedObject))
     return replace(written_rule(row["id"], subject)(check), found_by=_by_row, group=RELATIONS)
 
 

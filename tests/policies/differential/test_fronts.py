@@ -100,8 +100,6 @@ ONLY_NAMED = {
     "wrapped-values-elsewhere": "recognised files list it as not validated",
 }
 """Findings that only `--as` reports for a file of a recognised kind."""
-OF_PAIRS = ("kind: PodMonitor",)
-"""Objects that rules about two objects read: only `--as` validates their fields."""
 ONLY_RECOGNISED = {
     "config-key-unknown": "each document of a file of values is judged",
     "dra-chart-gpus-override": "each document of a file of values is judged",
@@ -115,11 +113,7 @@ def test_a_named_kind_finds_what_a_recognised_one_does(group: str) -> None:
         ("--as", "dra-no-config"),  # a ResourceSlice by itself is read as an object
         *(("recognised", code) for code in ONLY_RECOGNISED),
     }
-    found = {
-        str(one): set(answered(one).named) - allowed
-        for one in GROUPS[group]
-        if not any(kind in str(one.text) for kind in OF_PAIRS)
-    }
+    found = {str(one): set(answered(one).named) - allowed for one in GROUPS[group]}
     assert {name: differ for name, differ in found.items() if differ} == {}
 
 

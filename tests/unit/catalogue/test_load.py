@@ -45,7 +45,7 @@ def test_an_edition_is_a_name_and_no_path(name: str) -> None:
 
 def test_an_edition_says_when_it_was_made() -> None:
     about = load("2026.11").about
-    assert (about.edition, about.date.isoformat()) == ("2026.11", "2026-11-29")
+    assert (about.edition, about.date.isoformat()) == ("2026.11", "2026-11-30")
 
 
 def test_importing_reads_no_data() -> None:
