@@ -45,7 +45,10 @@ def test_every_chart_is_released_with_the_values_of_the_fleet(
         return
     for document in objects(tmp_path, pattern):
         for one in releases_of(document):
-            assert one.chart is not None
+            if one.chart is None:  # an Application of a folder with manifests
+                assert one.held is not None
+                assert one.held.name.startswith("gpu/waves/")
+                continue
             read[one.chart] = (one.version, [source.written for source in one.sources])
     assert read == {r.chart.name: (r.version, [r.values]) for r in releases(fleet)}
 
