@@ -288,3 +288,93 @@ spec:
       requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}]
 """
     assert "karpenter-does-not-know-the-gpus" not in codes(tmp_path, pool)
+
+
+QUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: cq}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [nvidia.com/gpu]
+      flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 2}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: lq, namespace: ml}
+spec: {clusterQueue: cq}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: ml, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec: {containers: [{name: c, image: "x:1", resources: {limits: {nvidia.com/gpu: GPUS}}}]}
+"""
+LEADER_PORT = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: vllm, namespace: ml}
+spec:
+  replicas: 1
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      metadata: {labels: {app: v}}
+      spec: {containers: [{name: l, image: "x:1", ports: [{name: http, containerPort: 8000}]}]}
+    workerTemplate:
+      metadata: {labels: {app: v}}
+      spec: {containers: [{name: w, image: "x:1", ports: [{name: ray, containerPort: 6379}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: ml}
+spec: {selector: {app: v}, ports: [{port: 80, targetPort: PORT}]}
+"""
+OF_ALL_NAMESPACES = """\
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: so, namespace: ml}
+spec:
+  scaleTargetRef: {name: chat}
+  maxReplicaCount: 3
+  triggers:
+    - type: prometheus
+      metadata: {serverAddress: "http://p", threshold: "1", query: x}
+      authenticationRef: {name: prometheus-auths, kind: KIND}
+---
+apiVersion: keda.sh/v1alpha1
+kind: TriggerAuthentication
+metadata: {name: prometheus-auth, namespace: ml}
+spec: {podIdentity: {provider: aws}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "word", "legal", "wrong"),
+    [  # Kueue's documentation, "Run Deployments": each pod is admitted on its own
+        ("gpu-quota-never-admits", QUEUE, "GPUS", "1", "4"),
+        ("port-name-absent", LEADER_PORT, "PORT", "http", "https"),
+        (
+            "named-object-absent",
+            OF_ALL_NAMESPACES,
+            "KIND",
+            "ClusterTriggerAuthentication",
+            "TriggerAuthentication",
+        ),
+    ],
+)
+def test_names_and_quotas_are_those_of_the_pods_that_use_them(
+    code: str, text: str, word: str, legal: str, wrong: str, tmp_path: Path
+):
+    assert code not in codes(tmp_path, text.replace(word, legal))
+    assert code in codes(tmp_path, text.replace(word, wrong))
+
+
+def test_a_node_without_a_status_has_an_unknown_number_of_gpus(tmp_path: Path):
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {gpu: h100}}\n"
+    assert "pods-exceed-nodes" not in codes(tmp_path, f"{node}---\n{job()}")

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import (
-    UnreadableInputError,
-    refusing,
-    require_something,
-    write_file,
-)
+from gpufleet.cli.output import UnreadableInputError, refusing, require_something, write_file
 from gpufleet.documents.path_globs import matches
 from gpufleet.messages import one_line
 

@@ -21,12 +21,7 @@ from gpufleet.contract.programs.autoscaler_signals import (
 )
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SCHEMA_RULES,
-    object_problems,
-    report_problems,
-    schema_codes,
-)
+from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping

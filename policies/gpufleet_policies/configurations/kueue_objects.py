@@ -14,12 +14,7 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SCHEMA_RULES,
-    object_problems,
-    report_problems,
-    schema_codes,
-)
+from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at

@@ -14,14 +14,7 @@ from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.blockers import Blocker, blocker
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import (
-    REQUIRED,
-    SeenNode,
-    SeenPod,
-    entries,
-    repelling,
-    text,
-)
+from gpufleet_policies.doctor.observed import REQUIRED, SeenNode, SeenPod, entries, repelling, text
 from gpufleet_policies.doctor.snapshot import Dump
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

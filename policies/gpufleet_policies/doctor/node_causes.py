@@ -27,24 +27,8 @@ from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import mapping
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet_policies.doctor.cause import (
-    ROWS,
-    Patient,
-    Sighting,
-    Sign,
-    cause,
-    each,
-    of_nodes,
-)
-from gpufleet_policies.doctor.observed import (
-    PRESENT,
-    PRODUCT,
-    Seen,
-    SeenNode,
-    SeenPod,
-    few,
-    text,
-)
+from gpufleet_policies.doctor.cause import ROWS, Patient, Sighting, Sign, cause, each, of_nodes
+from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, Seen, SeenNode, SeenPod, few, text
 from gpufleet_policies.doctor.rows import again
 from gpufleet_policies.doctor.snapshot import Dump, Part, kept_by, operands, parts_on, sets
 

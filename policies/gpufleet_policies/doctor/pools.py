@@ -21,13 +21,7 @@ from gpufleet.contract.programs.karpenter_machines import (
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.blockers import Answer, Blocker, blocker
-from gpufleet_policies.doctor.fit import (
-    asked_text,
-    meets,
-    selections,
-    shown,
-    untolerated,
-)
+from gpufleet_policies.doctor.fit import asked_text, meets, selections, shown, untolerated
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
 from gpufleet_policies.readers.reserved import amounts

@@ -16,23 +16,9 @@ from typing import Any
 
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.cause import (
-    Patient,
-    Sighting,
-    Sign,
-    cause,
-    each,
-    of_proofs,
-)
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, of_proofs
 from gpufleet_policies.doctor.fit import chooses, shown
-from gpufleet_policies.doctor.observed import (
-    Seen,
-    SeenPod,
-    entries,
-    is_device,
-    repelling,
-    text,
-)
+from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, is_device, repelling, text
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
 from gpufleet_policies.readers.reserved import amounts, reserved

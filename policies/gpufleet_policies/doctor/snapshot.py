@@ -16,14 +16,7 @@ from typing import Any
 
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import is_list, mapping
-from gpufleet_policies.doctor.observed import (
-    Seen,
-    SeenNode,
-    SeenPod,
-    entries,
-    repelling,
-    text,
-)
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, entries, repelling, text
 from gpufleet_policies.readers.members import typed_member
 
 

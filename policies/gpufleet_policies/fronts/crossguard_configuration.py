@@ -19,10 +19,7 @@ from gpufleet.findings import Finding, FleetError, Level
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
-from gpufleet_policies.fronts.crossguard_policies import (
-    SETTINGS,
-    declared_levels,
-)
+from gpufleet_policies.fronts.crossguard_policies import SETTINGS, declared_levels
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.fronts.settings_file import settings_of_pack
 from gpufleet_policies.names import names

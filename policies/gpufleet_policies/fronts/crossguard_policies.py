@@ -7,11 +7,7 @@ from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Needs, Profile, Rule
-from gpufleet_policies.fronts.config_schema import (
-    settings_schema,
-    threshold_schema,
-    thresholds_of,
-)
+from gpufleet_policies.fronts.config_schema import settings_schema, threshold_schema, thresholds_of
 from gpufleet_policies.rules.registry import RULES
 from gpufleet_policies.rules.settings import RuleSettings
 

@@ -4,11 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.cluster.cluster import (
-    DeclaredNamespace,
-    GpuQuota,
-    MetricsSource,
-)
+from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, known, unknown
 from gpufleet.cluster.nvidia import OperatorChoices

@@ -7,14 +7,7 @@ from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import (
-    all_known,
-    inside,
-    known_texts,
-    number,
-    texts,
-    word,
-)
+from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
 from gpufleet_policies.readers.eks import (
     first_known,
     hardware,

@@ -8,14 +8,7 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import is_list
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import (
-    all_known,
-    inside,
-    known_texts,
-    number,
-    texts,
-    word,
-)
+from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
 from gpufleet_policies.readers.reading import boolean, fact
 from gpufleet_policies.readers.regions import region_of

@@ -24,14 +24,7 @@ from gpufleet.documents.durations import go_duration
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
-from gpufleet_policies.readers.blocks import (
-    all_known,
-    inside,
-    known_texts,
-    number,
-    texts,
-    word,
-)
+from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
 from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.quantities import amount, whole_amount

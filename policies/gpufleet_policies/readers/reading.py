@@ -5,14 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
-from gpufleet.cluster.fact import (
-    UNKNOWN,
-    Fact,
-    Provenance,
-    absent,
-    known,
-    unknown,
-)
+from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import is_list, is_mapping
 

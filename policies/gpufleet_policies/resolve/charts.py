@@ -107,7 +107,12 @@ def _template(folder: str, name: str, namespace: str, values: Mapping[str, Any])
     if found.returncode:
         lines = found.stderr.decode("utf-8", errors="replace").splitlines()
         errors = [line for line in lines if line.startswith("Error: ")] or lines or ["no output"]
-        raise UnresolvedError(f"helm: {errors[0].removeprefix('Error: ')[:300]}")
+        text = errors[0]
+        for value in re.findall(
+            r'(?:: |\[)"((?:[^"\\]|\\.){4,})"', json.dumps(values, default=str)
+        ):
+            text = text.replace(value, "***")  # it may be a secret
+        raise UnresolvedError(f"helm: {text.removeprefix('Error: ')[:300]}")
     return found.stdout.decode("utf-8", errors="replace")
 
 
@@ -124,17 +129,22 @@ def _objects(text: str, folder: str, namespace: str, tree: Tree) -> Iterator[Mad
                 own = {**mapping(data.get("metadata")), "namespace": namespace}
                 data = {**data, "metadata": own}
             file = plain(f"{folder}/{name}")
-            written = _template_of(file, kind, number[file, kind], tree)
+            written = _template_of(file, data, number[file, kind], tree)
             number[file, kind] += 1
             layer = Layer(file, written, written.data)
             yield Made(data, Layers(data, [layer], is_rendered=True))
 
 
-def _template_of(file: str, kind: str, at: int, tree: Tree) -> Document:
-    """The document of a template that an object is from, as far as templates can be read."""
+def _template_of(file: str, data: Mapping[str, Any], at: int, tree: Tree) -> Document:
+    """The document of a template that an object is from, as far as templates can be read: the one
+    with its name, else the next of its kind."""
     try:
         found = tree.documents(file)
     except UnresolvedError:  # not YAML without its expressions, or inside of an archive
         return Document({})
+    kind, name = text_at(data, "kind"), text_at(data, "metadata.name")
     same = [one for one in found if text_at(mapping(one.data), "kind") == kind] or found
+    for one in same:
+        if text_at(mapping(one.data), "metadata.name") == name:
+            return one
     return same[min(at, len(same) - 1)] if same else Document({})

@@ -5,11 +5,7 @@ from collections.abc import Iterator
 from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.contract.machine_images import (
-    lacks_driver,
-    named_image,
-    refused_images,
-)
+from gpufleet.contract.machine_images import lacks_driver, named_image, refused_images
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext

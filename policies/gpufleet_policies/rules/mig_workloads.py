@@ -12,12 +12,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import gpu_requests, pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
-from gpufleet_policies.rules.published import (
-    layout_name,
-    layouts_of,
-    published,
-    strategy,
-)
+from gpufleet_policies.rules.published import layout_name, layouts_of, published, strategy
 from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.written import written_rule
 

@@ -271,9 +271,10 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
 
 def _sizes_cache(container: Container) -> bool:
     """Whether options say more of the cache, or may: its format, a file of options."""
-    options = ("--kv-cache", "--config", "--hf-overrides", "--rope")
+    options = ("--kv-cache", "--config", "--hf-overrides", "--hf-config", "--rope")
     return container.words.is_unknown or any(
-        word.startswith(options) or "$" in word for word in container.words.found or ()
+        word.replace("_", "-").startswith(options) or "$" in word
+        for word in container.words.found or ()
     )
 
 

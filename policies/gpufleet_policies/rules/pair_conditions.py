@@ -20,7 +20,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
-    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
+    "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
@@ -44,4 +44,4 @@ def _meant(here: str, wanted: str) -> bool:
 
 
 def _entries(value: Any) -> set[Any]:
-    return set(value.items() if is_mapping(value) else value)
+    return set(map(repr, value.items() if is_mapping(value) else value))

@@ -131,6 +131,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+    ports = [name for one in group.containers for name in one.ports]
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
@@ -153,7 +154,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
-        "ports": [name for one in group.containers for name in one.ports],
+        "ports": UNKNOWN if any("$" in name for name in ports) else ports,
         "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
@@ -199,7 +200,8 @@ def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
         gpus = sum(sum(one.gpus.values()) for one in nodes)
         seen = [mapping(side.at("status.allocatable")) for side in found.get("Node", ())]
         offers = {name for one in seen for name in one if "/" in name and str(one[name]) != "0"}
-        data = {"gpus": gpus, "offers": sorted(offers) or None, "complete": True}
+        known = gpus if all(seen) else UNKNOWN  # of a Node without its status
+        data = {"gpus": known, "offers": sorted(offers) or None, "complete": True}
         found["Nodes"] = [_Side(nodes[0], data)]
     return found
 
@@ -354,10 +356,11 @@ def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
         if first is None:
             return None
         found.append(first)
-    taken = {id(one.subject) for one in (at, *found)}
+    taken = {(id(one.subject), one.place) for one in (at, *found)}
     for wanted in pair.get("without", ()):
         if any(
-            id(side.subject) not in taken for side, _ in _fitting(context, wanted, at, far=True)
+            (id(side.subject), side.place) not in taken
+            for side, _ in _fitting(context, wanted, at, far=True)
         ):
             return None
     return found

@@ -6,11 +6,7 @@ from math import ceil
 
 from gpufleet.cluster import Autoscaler, FleetFacts, WorkloadFacts
 from gpufleet.cluster.capacity import Reservation
-from gpufleet.cluster.cluster import (
-    DeclaredNamespace,
-    GpuQuota,
-    MetricsSource,
-)
+from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue

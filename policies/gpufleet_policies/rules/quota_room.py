@@ -88,15 +88,18 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
     queues = tuple(_queues_of(context.anywhere, workload))
     if queue is None and len(queues) == 1:
         queue = queues[0]
+    kind = workload.locator.kind
     if queue is None or not queue.cohort.is_absent or workload.may_say(_FEWER):
         return
+    alone = kind in ("Deployment", "ReplicaSet", "LeaderWorkerSet")  # each pod, or each group
     asked: dict[str, int] = {}
     for group in workload.pod_groups:
         for resource in group.gpu_resources:
             each = group.pod_gpus(resource)
             if not each.is_known or not group.pods.is_known:
                 return
-            asked[resource] = asked.get(resource, 0) + each.value * group.pods.value
+            pods = 1 if alone else group.pods.value
+            asked[resource] = asked.get(resource, 0) + each.value * pods
     for resource, total in asked.items():
         quotas = [one.nominal for one in queue.quotas if one.resource == resource]
         if not quotas or not all(one.is_known for one in quotas):

@@ -187,11 +187,11 @@ CASES = (
         deployment(
             {
                 "spec.template.spec.volumes": [
-                    {"name": "m", "persistentVolumeClaim": {"claimName": "preprov-pvc"}}
+                    {"name": "m", "persistentVolumeClaim": {"claimName": "model"}}
                 ]
             }
         ),
-        "names the PersistentVolumeClaim preprov-pvc, and there is none here, but "
+        "names the PersistentVolumeClaim model, and there is none here, but "
         "PersistentVolumeClaim ml/models",
         ADVICE,
         alongside=(FLEET, _volume("ReadWriteOnce")),

@@ -238,3 +238,39 @@ def test_without_helm_templates_are_read_as_far_as_they_are_yaml(
     found = audit(tmp_path / "repo", "--require-judged")
     assert {one["what"] for one in found["notJudged"]} >= {"render", "template"}
     assert "helm is not installed" in [one["reason"] for one in found["notJudged"]]
+
+
+@NEEDED
+def test_a_value_is_not_part_of_a_reason(tmp_path: Path) -> None:
+    template = '{{ fail (printf "the key %s is too short" .Values.name) }}\n'
+    write(
+        tmp_path,
+        CHART
+        | {
+            "charts/server/templates/fails.yaml": template,
+            "charts/server/values-own.yaml": "name: not-to-be-seen\n",
+        },
+    )
+    assert "not-to-be-seen" not in str(audit(tmp_path)["notJudged"])
+
+
+@NEEDED
+def test_a_comment_waives_the_object_of_its_name_only(tmp_path: Path) -> None:
+    one = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  containers:
+    - name: c
+      image: x:1
+      resources:
+        requests:
+          # gpufleet:ignore gpu-request-differs-from-limit reason=x until=2027-01-01
+          nvidia.com/gpu: 1
+        limits: {nvidia.com/gpu: 2}
+"""
+    first = "{{- if .Values.first }}\n" + one.replace("NAME", "one") + "---\n{{- end }}\n"
+    second = one.replace("NAME", "two").replace("# gpufleet:ignore", "# not waived:")
+    write(tmp_path, CHART | {"charts/server/templates/pods.yaml": first + second})
+    assert len(of("gpu-request-differs-from-limit", audit(tmp_path))) == 1

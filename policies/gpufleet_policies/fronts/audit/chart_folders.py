@@ -2,8 +2,10 @@
 
 import contextlib
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from gpufleet.cluster.release_values import WrappedRelease, steps_of
 from gpufleet.messages import message
@@ -95,9 +97,11 @@ class ChartFolders:
     def empty_templates(self, folder: str) -> None:
         """Remove the facts of the templates of a chart whose objects are known: all of a release;
         of a chart that no release names, those that are not off by default."""
+        start = "" if folder == "." else f"{folder}/"
         for name, reading in self._files.items():
             known = name in self._made or folder in self._used
-            if known and name.startswith(posixpath.normpath(f"{folder}/templates") + "/"):
+            is_part = re.match(r"(charts/[^/]+/)*templates/", name.removeprefix(start))
+            if known and name.startswith(start) and is_part:
                 emptied(reading, kept=())
                 reading.problem, reading.templates = "", 0
 
@@ -111,6 +115,8 @@ class ChartFolders:
     def _mentions(self, folder: str, words: Iterable[bytes]) -> bool:
         """Whether a template or a file of values has one of these words."""
         start = "" if folder == "." else f"{folder}/"
+        if any(Path(folder, "charts").glob("*.tgz")):
+            return True
         for name in self._files:
             inside = name.removeprefix(start)
             is_part = inside.startswith(("templates/", "charts/")) or "values" in inside

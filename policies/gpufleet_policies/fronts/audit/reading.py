@@ -11,12 +11,7 @@ from typing import Any, cast
 
 from gpufleet.cluster.release_values import steps_of
 from gpufleet.documents.document import Document
-from gpufleet.documents.limits import (
-    JSON_DUMPS,
-    MANIFESTS,
-    YAML_DUMPS,
-    UnreadableDocumentError,
-)
+from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import repeated_keys
 from gpufleet.documents.shapes import mapping
 from gpufleet.messages import message, one_line
@@ -24,11 +19,7 @@ from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
 from gpufleet_policies.names import names
-from gpufleet_policies.readers.document_text import (
-    each_document,
-    json_documents,
-    read_documents,
-)
+from gpufleet_policies.readers.document_text import each_document, json_documents, read_documents
 from gpufleet_policies.readers.documents import (
     Facts,
     facts_of_document,

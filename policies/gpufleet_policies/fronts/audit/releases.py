@@ -7,12 +7,7 @@ from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.release_values import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    joined,
-)
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease, joined
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping

@@ -11,14 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.cluster import (
-    FleetFacts,
-    Surroundings,
-    UncompiledFleet,
-    WorkloadFacts,
-    absent,
-    known,
-)
+from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet, WorkloadFacts, absent, known
 from gpufleet.cluster.program import Program
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
