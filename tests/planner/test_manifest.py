@@ -54,6 +54,21 @@ def test_the_engine_is_told_what_was_planned() -> None:
     ]
 
 
+def test_a_share_gets_its_part_in_four_digits() -> None:
+    """0.92 of an H100 in 16 MPS shares: 0.05 would be 0.6 GiB less, and the server would end."""
+    small = service(
+        model="Qwen/Qwen2.5-1.5B-Instruct",
+        context=2048,
+        batch=2,
+        replicas=48,
+        gpus=["H100-80GB"],
+        maxSequences=64,
+        isolation="memory",
+    )
+    given = [one for one in arguments(planned(small), "chat") if "utilization" in one]
+    assert given == ["--gpu-memory-utilization=0.0575"]
+
+
 def test_a_name_the_engine_cannot_fetch_is_said() -> None:
     answer = planned(
         service("chat", model="Llama-3.1-8B", gpus=["L40S"]),

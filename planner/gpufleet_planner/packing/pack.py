@@ -193,9 +193,9 @@ def _settled(found: Packing) -> Packing:
 
 
 def _fewest_gpus(model: PackingProgram, values: tuple[float, ...]) -> tuple[float, ...]:
-    """A cheapest answer with fewest bought GPUs, where machine types differ in that."""
-    sources = [s for s in model.sources if s.bought]
-    if len({(s.cost, s.machine.gpus) for s in sources}) < 2 or len(values) > _LARGE:
+    """A cheapest answer with fewest bought GPUs, if machine types differ in that, or are free."""
+    kinds = {(s.cost, s.machine.gpus) for s in model.sources if s.bought}
+    if (len(kinds) < 2 and all(cost for cost, _ in kinds)) or len(values) > _LARGE:
         return values
     program = model.program
     costs = list(program.costs)

@@ -181,10 +181,10 @@ def engine_container(work: PlacedWorkload) -> dict[str, Any]:
 
 
 def _utilisation(serving: Serving, option: Option) -> str:
-    """Part of the GPU the engine sees: a slice is all it sees, a share is not."""
+    """Part of the GPU the engine sees, in four digits: a slice is all it sees, a share is not."""
     shared = option.share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE)
     part = memory_fraction(
         serving.engine, serving.utilisation, option.reached.usable_bytes, option.reached.parallel
     )
     part /= option.share.replicas if shared else 1
-    return f"{floor(part * 100) / 100:.2f}"
+    return f"{floor(round(part * 10_000, 6)) / 10_000:g}"

@@ -122,6 +122,11 @@ def test_nodes_hold_shares_of_several_gpus_before_single_ones(solver: bool) -> N
 # -- prices, what is there, limits ----------------------------------------------------------------
 
 
+def test_free_machines_are_the_fewest_too() -> None:
+    found = pack(one(machine("free", price=0), mig("1g.10gb", 7)))
+    assert (found.cost, len(found.nodes)) == (0, 1)
+
+
 def test_the_cheapest_machine_for_a_slice_wins_not_the_smallest_slot() -> None:
     pytest.importorskip("scipy")
     web = ShareClass("web", 3, None, memory_bytes=18 * GIB, path="web")
