@@ -145,7 +145,7 @@ class GoBuild:
         child = subprocess.Popen(
             [str(client), *arguments],
             cwd=self._module,
-            env=_environment(self._temporary),
+            env=build_environment(self._temporary),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -195,7 +195,7 @@ class GoBuild:
             self._report(line)
 
 
-def _environment(temporary: Path) -> dict[str, str]:
+def build_environment(temporary: Path) -> dict[str, str]:
     """The caller's environment, without what could change the pins or the module.
 
     Proxy, checksum database, caches, toolchain and a chosen GOGC stay as they are configured.

@@ -23,7 +23,6 @@ FAKE_GO = """#!/bin/sh
 # Writes a program that prints its version, slowly when told so.
 echo "$@" >> "$FAKE_GO_LOG"
 echo "GOFLAGS=$GOFLAGS GOWORK=$GOWORK" >> "$FAKE_GO_LOG"
-echo "GOGC=$GOGC" >> "$FAKE_GO_LOG"
 case "$*" in *"$FAKE_GO_FAILS_FOR"*) ;; *) FAKE_GO_FAILS= ;; esac
 if [ -n "$FAKE_GO_FAILS" ]; then echo "go: $FAKE_GO_FAILS" >&2; exit 1; fi
 case "$*" in "list -m -f {{.Dir}} "*) echo "$FAKE_GO_MODULES/$5"; exit ;; esac
@@ -101,25 +100,6 @@ def test_pins_cannot_be_rewritten(machine: Path) -> None:
     bootstrap.prepare(["kwok"], Recorder())
     assert "GOFLAGS=-mod=readonly GOWORK=off" in calls(machine)
     assert {f.name: f.read_bytes() for f in (tools_folder() / "control-plane").iterdir()} == before
-
-
-@pytest.mark.parametrize(
-    ("available", "chosen", "expected"), [(64, None, "off"), (0, None, ""), (64, "50", "50")]
-)
-def test_the_compiler_uses_the_memory_that_is_free(
-    available: int,
-    chosen: str | None,
-    expected: str,
-    machine: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("GOGC", raising=False)
-    if chosen is not None:
-        monkeypatch.setenv("GOGC", chosen)
-    memory = psutil.virtual_memory()._replace(available=available * 2**30 * (os.cpu_count() or 1))
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    bootstrap.prepare(["kwok"], Recorder())
-    assert {line for line in calls(machine) if line.startswith("GOGC")} == {f"GOGC={expected}"}
 
 
 def test_a_module_with_folders_is_built_and_all_of_it_is_in_the_key(
