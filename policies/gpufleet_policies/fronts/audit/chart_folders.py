@@ -97,11 +97,10 @@ class ChartFolders:
     def empty_templates(self, folder: str) -> None:
         """Remove the facts of the templates of a chart whose objects are known: all of a release;
         of a chart that no release names, those that are not off by default."""
-        start = "" if folder == "." else f"{folder}/"
-        for name, reading in self._files.items():
+        for name, inside in self._parts(folder):
             known = name in self._made or folder in self._used
-            is_part = re.match(r"(charts/[^/]+/)*templates/", name.removeprefix(start))
-            if known and name.startswith(start) and is_part:
+            if known and re.match(r"(charts/[^/]+/)*templates/", inside):
+                reading = self._files[name]
                 emptied(reading, kept=())
                 reading.problem, reading.templates = "", 0
 
@@ -112,15 +111,17 @@ class ChartFolders:
             if (posixpath.dirname(name) or ".") in places and is_values_file(name):
                 yield name
 
+    def _parts(self, folder: str) -> Iterator[tuple[str, str]]:
+        """Files of a chart, with their paths inside of it."""
+        start = "" if folder == "." else f"{folder}/"
+        return ((n, n.removeprefix(start)) for n in self._files if n.startswith(start))
+
     def _mentions(self, folder: str, words: Iterable[bytes]) -> bool:
         """Whether a template or a file of values has one of these words."""
-        start = "" if folder == "." else f"{folder}/"
         if any(Path(folder, "charts").glob("*.tgz")):
             return True
-        for name in self._files:
-            inside = name.removeprefix(start)
-            is_part = inside.startswith(("templates/", "charts/")) or "values" in inside
-            if name.startswith(start) and is_part:
+        for name, inside in self._parts(folder):
+            if inside.startswith(("templates/", "charts/")) or "values" in inside:
                 with contextlib.suppress(UnresolvedError):
                     text = self._tree.content(name).lower()
                     if any(word in text for word in words):
