@@ -166,11 +166,11 @@ def _console_variable(one: Mapping[str, Any]) -> dict[str, Any]:
 def _console_panel(panel: Mapping[str, Any]) -> dict[str, Any]:
     defaults = panel["fieldConfig"]["defaults"]
     unit = defaults["unit"]
-    told = f" ({UNITS[unit]})" if unit in UNITS else ""
+    suffix = f" ({UNITS[unit]})" if unit in UNITS else ""
     unit = "short" if unit in UNITS else unit
     made: dict[str, Any] = {
         "id": panel["id"],
-        "title": f"{panel['title']}{told}",
+        "title": f"{panel['title']}{suffix}",
         "type": KINDS[panel["type"]],
         "span": panel["gridPos"]["w"] // 2,
         "targets": [
@@ -193,7 +193,7 @@ def _console_panel(panel: Mapping[str, Any]) -> dict[str, Any]:
         limits = defaults["thresholds"]["steps"]
         made |= {"format": unit, "options": {"fieldOptions": {"thresholds": _thresholds(limits)}}}
     elif made["type"] == "table":
-        made |= {"transform": "table", "styles": _columns(panel, unit, told)}
+        made |= {"transform": "table", "styles": _columns(panel, unit, suffix)}
     return made
 
 
@@ -202,13 +202,13 @@ def _thresholds(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"color": one["color"], "value": one["value"] or 0} for one in steps]
 
 
-def _columns(panel: Mapping[str, Any], unit: str, told: str) -> list[dict[str, Any]]:
+def _columns(panel: Mapping[str, Any], unit: str, suffix: str) -> list[dict[str, Any]]:
     """The labels that the query keeps, and the value if it has a meaning."""
     (target,) = panel["targets"]
     kept = _BY.search(target["expr"])
     labels = [one.strip() for one in kept[1].split(",")] if kept else list(ALERT_LABELS)
     columns = [{"alias": name, "pattern": name, "type": "string"} for name in labels]
     if kept:
-        value = {"alias": f"value{told}", "pattern": "Value", "type": "number", "unit": unit}
+        value = {"alias": f"value{suffix}", "pattern": "Value", "type": "number", "unit": unit}
         columns.append(value)
     return columns
