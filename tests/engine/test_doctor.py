@@ -299,7 +299,8 @@ def reasons(said: str) -> Counter[str]:
 def wrong(proof: WhyPending, node: str, said: str) -> str:
     """Differences of the doctor from the scheduler; empty: none."""
     if node:
-        return "" if node in proof.fits else f"bound to {node}, the doctor: {proof.summary}"
+        fits = [one.name for one in proof.fits]
+        return "" if node in fits else f"bound to {node}, the doctor: {proof.summary}"
     if proof.fits or reasons(said) != reasons(proof.summary):
         return f"scheduler: {said}\n  doctor: {proof.summary} {proof.fits}"
     return ""

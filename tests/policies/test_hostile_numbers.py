@@ -12,7 +12,6 @@ from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.readers.karpenter import seconds
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import decimal, whole
-from gpufleet_policies.rules.jobs import shortest_interval
 from gpufleet_policies.rules.settings import FleetError, read_settings
 from tests.policies.cases.case import Case, Thing
 from tests.policies.cases.pools import QUIET, gke_pool
@@ -45,11 +44,6 @@ def test_quantities_as_kubernetes_reads_them(written: Any, number: int | None):
     found = amount(written)
     assert found is not None
     assert (int(found.number) if found.is_whole else None) == number
-
-
-@pytest.mark.parametrize("expression", [f"{LONG} * * * *", f"*/{LONG} * * * *", "٣ * * * *"])
-def test_what_is_no_schedule(expression: str):
-    assert shortest_interval(expression) is None
 
 
 @pytest.mark.parametrize("written", ["1e999999999", "-1", "nan", True])

@@ -9,7 +9,6 @@ from gpufleet.cluster import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
 from gpufleet.cluster.container import Launch
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.options import read_options
-from gpufleet_policies.rules.jobs import shortest_interval
 from tests.policies.cases.control_pods import RAY
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 from tests.policies.objects import changed
@@ -257,31 +256,3 @@ def test_claims_of_every_version(version: str):
     assert (one.count.value, one.allocation.value) == (2, "ExactCount")
     assert one.selectors.is_absent
     assert not found.is_template
-
-
-@pytest.mark.parametrize(
-    ("expression", "seconds"),
-    [
-        ("* * * * *", 60),
-        ("*/15 * * * *", 900),
-        ("0 * * * *", 3600),
-        ("@hourly", 3600),
-        ("0 */4 * * *", 14_400),
-        ("0 2 * * *", 86_400),
-        ("@daily", 86_400),
-        ("30 23,1 * * *", 7_200),
-        ("0 9 * * MON-FRI", 86_400),
-        ("0 9 * * 1", 7 * 86_400),
-        ("0 0 1 * *", 28 * 86_400),
-        ("0 0 1,15 * 1", 86_400),
-        ("0 0 29 2 *", None),
-        ("0 0 31 2 *", None),
-        ("not cron", None),
-        ("61 * * * *", None),
-        ("0 0 * * * *", None),
-        ("*/0 * * * *", None),
-        ("", None),
-    ],
-)
-def test_how_soon_a_schedule_comes_back(expression: str, seconds: int | None):
-    assert shortest_interval(expression) == seconds

@@ -6,6 +6,8 @@ even without its pods.
 """
 
 import json
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -46,13 +48,29 @@ def blocker(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Why one node does not take the pod, or one NodePool makes no node for it."""
+    """Why one node, or each of several that are alike, does not take the pod, or one NodePool
+    makes no node for it."""
 
     name: str
+    """The node, of several the first, or the NodePool."""
     blockers: tuple[Blocker, ...]
     """In the order of evaluation; empty: the pod fits."""
     said: Blocker | None = None
     """Its reason where that is not the first of these."""
+    alike: Sequence[str] = ()
+    """Names of several nodes, this one too."""
+    without: AbstractSet[str] = frozenset()
+    """Those among them that have another answer."""
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The names that it is the answer of."""
+        return (one for one in self.alike or (self.name,) if one not in self.without)
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self.alike or (self.name,)) - len(self.without)
 
     @property
     def first(self) -> Blocker:

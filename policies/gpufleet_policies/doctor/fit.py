@@ -16,6 +16,7 @@ from gpufleet_policies.doctor.blockers import Blocker, blocker
 from gpufleet_policies.doctor.devices import Supply
 from gpufleet_policies.doctor.observed import REQUIRED, SeenNode, SeenPod, entries, repelling, text
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.readers.scheduling import meets, selects
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _GIB = 1 << 30
@@ -35,8 +36,8 @@ def blockers(
     if wrong := unmet(pod.spec, node):
         yield blocker("selection", why=" and ".join(wrong))
     here = cluster.pods_on.get(node.name, [])
-    ports = _ports(pod.spec)
-    if ports and ports & {port for one in here for port in _ports(one.spec)}:
+    ports = host_ports(pod.spec)
+    if ports and ports & {port for one in here for port in host_ports(one.spec)}:
         yield blocker("ports")
     most = node.allocatable.get("pods")
     if most is not None and len(here) + 1 > most:
@@ -80,7 +81,8 @@ def shown(name: str, amount: Fraction) -> str:
     return str(int(amount))
 
 
-def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
+def host_ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
+    """Protocols and ports of the node that containers of a pod take."""
     return {
         (text(port.get("protocol")) or "TCP", port["hostPort"])
         for one in entries(spec, "containers")
@@ -121,31 +123,6 @@ def unmet(spec: Mapping[str, Any], node: SeenNode) -> list[str]:
     return min(wrong, key=len, default=["the required node affinity, which has no term"])
 
 
-def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether labels satisfy one requirement (apimachinery `pkg/labels` Requirement.Matches)."""
-    values = [str(one) for one in items(requirement.get("values"))]
-    value, operator = labels.get(text(requirement.get("key"))), requirement.get("operator")
-    match operator:
-        case "In" | "NotIn":
-            return (value in values) is (operator == "In")
-        case "Exists" | "DoesNotExist":
-            return (value is not None) is (operator == "Exists")
-        case "Gt" | "Lt":
-            numbers = [int(one) for one in (value or "", *values[:1]) if one.isdecimal()]
-            sign = 1 if operator == "Gt" else -1
-            return len(numbers) == 2 and (numbers[0] - numbers[1]) * sign > 0
-        case _:
-            return False
-
-
-def chooses(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a label selector chooses labels (apimachinery LabelSelectorAsSelector)."""
-    equal, rules = mapping_at(selector, "matchLabels"), entries(selector, "matchExpressions")
-    return all(labels.get(k) == v for k, v in equal.items()) and all(
-        meets(one, labels) for one in rules
-    )
-
-
 def _is_alone(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
     """Whether no pod of the required pod affinity exists; the first such pod may be alone."""
     terms = entries(pod.spec, f"affinity.podAffinity.{REQUIRED}")
@@ -167,7 +144,7 @@ def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
     namespaces = items(term.get("namespaces")) or [owner.namespace]
     if other.namespace not in namespaces and term.get("namespaceSelector") is None:
         return False
-    return chooses(mapping(term.get("labelSelector")), other.labels)
+    return selects(mapping(term.get("labelSelector")), other.labels)
 
 
 def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:

@@ -10,6 +10,7 @@ looked up before any node, what each node must give); kubernetes-sigs/karpenter
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from gpufleet.documents.shapes import items
@@ -37,8 +38,8 @@ from gpufleet_policies.doctor.observed import (
 )
 from gpufleet_policies.doctor.pending import VOLUME, WhyPending, claim_specs, missing
 from gpufleet_policies.doctor.pools import makes_gpus, template
-from gpufleet_policies.doctor.rows import machines, nearest, with_devices
-from gpufleet_policies.doctor.snapshot import part_of
+from gpufleet_policies.doctor.rows import machines, nearest, offers
+from gpufleet_policies.doctor.snapshot import Dump, part_of
 
 _GPU, _SHARED, _MIG = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"
 _GROUPS = {"kai-scheduler": "scheduling.run.ai", "volcano": "scheduling.volcano.sh"}
@@ -52,6 +53,7 @@ _IN_IMAGE = (
 )
 
 
+@lru_cache(maxsize=1)
 def _offered(patient: Patient) -> set[str]:
     """Accelerators that any node registers, with devices or without, or that are declared."""
     nodes = patient.cluster.nodes.values()
@@ -117,13 +119,17 @@ def _renamed(patient: Patient, proof: WhyPending) -> Sighting | None:
     return None
 
 
+def _to_come(patient: Patient) -> bool:
+    """Whether a node may offer GPUs that offers none now."""
+    nodes, pools = patient.cluster.nodes.values(), patient.cluster.all("NodePool")
+    known = (node.ref in patient.explained for node in nodes if node.has_nvidia)
+    return any(known) or any(makes_gpus(pool) or template(pool) for pool in pools)
+
+
 @of_waiting("pod-resource-unknown")
 def _unknown(patient: Patient, proof: WhyPending) -> Sighting | None:
-    given, cluster = _offered(patient), patient.cluster
-    to_come = any(n.ref in patient.explained for n in cluster.nodes.values() if n.has_nvidia)
-    to_come |= any(makes_gpus(pool) or template(pool) for pool in cluster.all("NodePool"))
     for name in proof.pod.devices:
-        if name in given or (name == _GPU and to_come):
+        if name in (given := _offered(patient)) or (name == _GPU and _to_come(patient)):
             continue
         near = ", ".join(sorted(given))
         nodes = Sign("Node", "status.allocatable", near or "no accelerator at all")
@@ -132,19 +138,24 @@ def _unknown(patient: Patient, proof: WhyPending) -> Sighting | None:
     return None
 
 
+@lru_cache(maxsize=16)
+def _largest(cluster: Dump, devices: tuple[str, ...], name: str) -> SeenNode | None:
+    """The node with the most of a resource, of those with these devices."""
+    found = (one for one in cluster.nodes.values() if offers(cluster, one, devices))
+    return max(found, key=lambda node: node.allocatable.get(name, 0), default=None)
+
+
 @of_waiting("pod-request-above-node")
 def _above(patient: Patient, proof: WhyPending) -> Sighting | None:
-    nodes = with_devices(patient, proof.pod)
-    if not nodes or proof.pools or proof.before:
+    if proof.pools or proof.before:
         return None
     for name, amount in proof.pod.requests.items():
-        largest = max(nodes, key=lambda node: node.allocatable.get(name, 0))
-        most = largest.allocatable.get(name, amount * 0)
-        broken = any(
+        largest = _largest(patient.cluster, tuple(proof.pod.devices), name)
+        most = amount if largest is None else largest.allocatable.get(name, amount * 0)
+        if amount > most and not any(
             node.ref in patient.explained and node.capacity.get(name, 0) >= amount
             for node in patient.cluster.nodes.values()
-        )
-        if amount > most and not broken:
+        ):
             values: dict[str, Any] = {"asked": shown(name, amount), "most": shown(name, most)}
             several = ", and use several pods" if is_device(name) else ""
             return Sighting(proof, name=name, largest=largest, several=several, **values)

@@ -17,11 +17,12 @@ from typing import Any
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, of_proofs
-from gpufleet_policies.doctor.fit import chooses, shown
+from gpufleet_policies.doctor.fit import shown
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, is_device, repelling, text
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
 from gpufleet_policies.readers.reserved import amounts, reserved
+from gpufleet_policies.readers.scheduling import selects
 
 
 def _refusal(flavor: Seen, spec: dict[str, Any], keys: set[str]) -> dict[str, Any] | None:
@@ -176,7 +177,7 @@ def _refused(patient: Patient, one: InQueue) -> Sighting | None:
     selector = one.queue.spec.get("namespaceSelector")
     equal = mapping_at(selector, "matchLabels")
     unknown = space is None and equal and patient.cluster.all("Namespace")
-    if (selector is not None and chooses(mapping(selector), labels)) or unknown:
+    if (selector is not None and selects(mapping(selector), labels)) or unknown:
         return None
     pairs = [f"{k}={v}" for k, v in equal.items()]
     case = "labels" if pairs else "other"

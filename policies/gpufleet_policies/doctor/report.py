@@ -89,10 +89,9 @@ def proof_text(proof: WhyPending) -> Iterator[str]:
     yield f"{proof.pod.ref} waits: {proof.summary}"
     for one in proof.before:
         yield f"  before any node: {one}"
-    for one in proof.nodes:
-        yield f"  {one.name}: {one.first.filter}: {one.first.reason}"
-    for name in proof.fits:
-        yield f"  {name}: fits"
+    for (kind, reason), (names, count) in proof.reasons.items():
+        more = f" and {count - len(names)} more" if count > len(names) else ""
+        yield f"  {', '.join(names)}{more}: {f'{kind}: {reason}' if kind else 'fits'}"
     for pool in proof.pools:
         yield f"  NodePool {pool.name}: {pool.reason or 'can make a node'}"
     for part in proof.unseen:

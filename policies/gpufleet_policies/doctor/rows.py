@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from gpufleet.change.live_node import STATE_LABEL
@@ -10,10 +11,11 @@ from gpufleet.documents.paths import mapping_at
 from gpufleet.fleet.config_names import ALL_DISABLED, MIG_CONFIG_LABEL
 from gpufleet_policies.doctor.blockers import Answer
 from gpufleet_policies.doctor.cause import Finder, Patient, Sighting, Sign
-from gpufleet_policies.doctor.fit import asked_text
+from gpufleet_policies.doctor.devices import supply_of
+from gpufleet_policies.doctor.fit import asked_text, blockers
 from gpufleet_policies.doctor.observed import NO_IMAGE, Seen, SeenNode, SeenPod, entries, text
 from gpufleet_policies.doctor.pending import WhyPending, missing
-from gpufleet_policies.doctor.snapshot import Part, operands
+from gpufleet_policies.doctor.snapshot import Dump, Part, operands
 
 _NEEDED = frozenset({Part.DRIVER, Part.TOOLKIT, Part.PLUGIN, Part.MPS, Part.DRA})
 """Parts without which a node gives no GPU."""
@@ -161,12 +163,10 @@ def _of_missing(row: Mapping[str, Any]) -> Finder:
     return find
 
 
-def with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
-    """Nodes that offer every accelerator a pod requests, or devices for its claims."""
-    wanted, nodes = list(pod.devices), patient.cluster.nodes.values()
-    if pod.claims and not wanted:
-        return [node for node in nodes if node.name in patient.cluster.dra_nodes]
-    return [node for node in nodes if all(node.allocatable.get(name) for name in wanted)]
+def offers(cluster: Dump, node: SeenNode, devices: Iterable[str]) -> bool:
+    """Whether a node offers each accelerator; without names, devices for claims."""
+    names = list(devices)
+    return all(map(node.allocatable.get, names)) if names else node.name in cluster.dra_nodes
 
 
 def nearest(patient: Patient, proof: WhyPending, kind: str) -> Answer | None:
@@ -174,9 +174,17 @@ def nearest(patient: Patient, proof: WhyPending, kind: str) -> Answer | None:
     that it does not pass; None where another cause explains the nodes, or a pool creates one."""
     if proof.before or any(not one.reason for one in proof.pools):
         return None
-    nodes = {node.name for node in with_devices(patient, proof.pod)}
-    well = (n for n in proof.nodes if n.name in nodes and f"Node/{n.name}" not in patient.explained)
-    near = min(well, key=lambda one: (one.cost, one.name), default=None)
+    cluster, pod = patient.cluster, proof.pod
+    well = (
+        (one.cost, name, one)
+        for one in proof.nodes
+        for name in islice((n for n in one.names if f"Node/{n}" not in patient.explained), 1)
+        if offers(cluster, cluster.nodes[name], pod.devices)
+    )
+    _, name, near = min(well, key=lambda one: one[:2], default=(0, "", None))
+    if near is not None and near.name != name:  # its texts are about another one
+        wrong = blockers(pod, cluster.nodes[name], cluster, {}, supply_of(cluster))
+        near = Answer(name, tuple(wrong))
     return near if near is not None and near.first.filter == kind else None
 
 

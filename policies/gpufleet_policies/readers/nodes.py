@@ -22,11 +22,14 @@ _ENDED = ("Succeeded", "Failed")
 
 
 def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core Node."""
+    """core Node; not one that KWOK plays (kwok.sigs.k8s.io, Manage Nodes and Pods)."""
     labels = known_texts(inside(document, "metadata.labels"))
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    if "kwok.x-k8s.io/node" in annotations or labels.get("type") == "kwok":
+        return
     yield ObservedNode(
         locator=locator,
-        annotations=known_texts(inside(document, "metadata.annotations")),
+        annotations=annotations,
         labels=labels,
         gpus=_gpus(mapping(inside(document, "status.allocatable"))),
         instance_type=_label(labels, "node.kubernetes.io/instance-type"),

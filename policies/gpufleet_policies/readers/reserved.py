@@ -32,7 +32,7 @@ def reserved(spec: Mapping[str, Any]) -> dict[str, Fraction]:
                     beside[name] += value if key == "initContainers" else 0
                 else:
                     before[name] = max(before[name], value + beside[name])
-    found = {name: max(together[name], before[name]) for name in {*together, *before}}
+    found = {name: max(together[name], before[name]) for name in {**together, **before}}
     found |= amounts(mapping_at(spec, "resources").get("requests"))
     for name, value in amounts(spec.get("overhead")).items():
         found[name] = found.get(name, Fraction(0)) + value

@@ -102,6 +102,31 @@ def uncovered(
             yield found
 
 
+def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether labels satisfy one requirement (apimachinery `pkg/labels` Requirement.Matches)."""
+    values = [str(one) for one in items(requirement.get("values"))]
+    value, operator = labels.get(str(requirement.get("key"))), requirement.get("operator")
+    match operator:
+        case "In" | "NotIn":
+            return (value in values) is (operator == "In")
+        case "Exists" | "DoesNotExist":
+            return (value is not None) is (operator == "Exists")
+        case "Gt" | "Lt":
+            numbers = [int(one) for one in (value or "", *values[:1]) if one.isdecimal()]
+            sign = 1 if operator == "Gt" else -1
+            return len(numbers) == 2 and (numbers[0] - numbers[1]) * sign > 0
+        case _:
+            return False
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    """Whether a label selector selects labels (apimachinery LabelSelectorAsSelector)."""
+    rules = map(mapping, items(selector.get("matchExpressions")))
+    return all(labels.get(k) == v for k, v in mapping(selector.get("matchLabels")).items()) and all(
+        meets(one, labels) for one in rules
+    )
+
+
 def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
     """Claims of the pods for devices, with the place where their kind has them."""
     for index, one in enumerate(items(spec.get("resourceClaims"))):

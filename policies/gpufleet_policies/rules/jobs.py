@@ -1,102 +1,14 @@
 """Jobs that hold GPUs too long: no deadline, endless retries, overlaps, forgotten clusters."""
 
 from collections.abc import Iterator
-from datetime import date, timedelta
-from functools import lru_cache
-from itertools import pairwise
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import meanings
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
-
-_MACROS = meanings("macro of cron")
-_FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_NAMES = {
-    name: str(number)
-    for names, first in ((_MONTHS, 1), (_WEEKDAYS, 0))
-    for number, name in enumerate(names, first)
-}
-_FIRST = date(2024, 1, 1)
-_DAYS = 4 * 366
-"""A leap year is among them."""
-
-
-@lru_cache(maxsize=256)
-def shortest_interval(expression: str) -> int | None:
-    """Seconds between two runs that follow each other soonest.
-
-    None for what is not a cron expression of five fields, and for one that comes at most once.
-    """
-    words = _MACROS.get(expression.strip().lower(), expression).lower().split()
-    if len(words) != len(_FIELDS):
-        return None
-    sets = [
-        _numbers(word, *bounds, named=i >= _MONTH)
-        for i, (word, bounds) in enumerate(zip(words, _FIELDS, strict=True))
-    ]
-    if None in sets or not all(sets):
-        return None
-    minutes, hours, month_days, months, weekdays = (found or frozenset() for found in sets)
-    times = sorted(hour * 60 + minute for hour in hours for minute in minutes)
-    either = not words[2].startswith("*") and not words[4].startswith("*")
-    days = _days(month_days, months, {day % 7 for day in weekdays}, either=either)
-    gaps = [after - before for before, after in pairwise(times)]
-    for before, after in pairwise(days):
-        gaps.append((after - before) * 1440 + times[0] - times[-1])
-        if after - before == 1:
-            break
-    return min(gaps) * 60 if gaps else None
-
-
-_MONTH = 3
-
-
-def _days(
-    month_days: frozenset[int], months: frozenset[int], weekdays: set[int], *, either: bool
-) -> list[int]:
-    """Days of the schedule; with both fields written, cron takes days that match either."""
-    found: list[int] = []
-    for offset in range(_DAYS):
-        day = _FIRST + timedelta(days=offset)
-        if day.month not in months:
-            continue
-        in_month, in_week = day.day in month_days, day.isoweekday() % 7 in weekdays
-        if (in_month or in_week) if either else (in_month and in_week):
-            found.append(offset)
-    return found
-
-
-def _numbers(word: str, low: int, high: int, *, named: bool) -> frozenset[int] | None:
-    found: set[int] = set()
-    for part in word.split(","):
-        span, _, step = part.partition("/")
-        if span in ("*", "?"):
-            first, last = low, high
-        else:
-            start, dash, end = span.partition("-")
-            if named:
-                start, end = _NAMES.get(start, start), _NAMES.get(end, end)
-            if not _is_figure(start) or (dash and not _is_figure(end)):
-                return None
-            first = int(start)
-            last = int(end) if dash else (high if step else first)
-        if (step and not _is_figure(step)) or step == "0" or not low <= first <= last <= high:
-            return None
-        found.update(range(first, last + 1, int(step or 1)))
-    return frozenset(found)
-
-
-def _is_figure(word: str) -> bool:
-    """Whether it is a number that a field of a schedule can hold."""
-    return word.isascii() and word.isdecimal() and len(word) <= 4
-
 
 _LONGEST = (
     "kueue.x-k8s.io/max-exec-time-seconds",
@@ -208,27 +120,16 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
 
 @written_rule("gpu-cronjob-overlaps")
 def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """With a deadline only where the schedule comes back sooner than that."""
+    """Without a deadline: the next run may start before the last one ends."""
     job = workload.job
     if job is None or not job.schedule.is_known or not workload.uses_gpus or workload.is_idle_now:
         return
-    if not job.concurrency.is_known or job.concurrency.value != "Allow":
+    if job.concurrency.found != "Allow" or not workload.deadline_seconds.is_absent:
         return
-    deadline = workload.deadline_seconds
-    interval = shortest_interval(job.schedule.value)
-    if deadline.is_unknown or (deadline.is_known and interval is None):
-        return
-    if deadline.is_known and interval is not None and deadline.value <= interval:
-        return
-    longest = f"{deadline.value} s" if deadline.is_known else "without limit"
     yield finding(
         where="spec.concurrencyPolicy",
-        found=f"runs may overlap: one starts by `{job.schedule.value}` and may take {longest}",
+        found=f"runs may overlap: one starts by `{job.schedule.value}`, and none has to end",
         money=held(context, workload, workload.gpu_containers[0][0], kind=AmountKind.EXPOSURE),
-        evidence={
-            "schedule": job.schedule.value,
-            "interval_seconds": interval,
-            "deadline_seconds": deadline.found,
-        },
+        evidence={"schedule": job.schedule.value},
         remediation=(add("Forbid", "spec.concurrencyPolicy"),),
     )

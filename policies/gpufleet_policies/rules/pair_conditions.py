@@ -7,7 +7,13 @@ from typing import Any
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.readers.scheduling import uncovered
+from gpufleet_policies.readers.scheduling import selects, uncovered
+
+_PASSING = re.compile(
+    r"node(?:\.cloudprovider)?\.kubernetes\.io/|karpenter\.sh/|ToBeDeleted|.*[Dd]eletion|"
+    r".*[Qq]uarantin|.*[Cc]ordon"
+)
+"""Taints of a state that ends: not ready, cordoned, to be removed."""
 
 HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda here, wanted: here == wanted,
@@ -23,7 +29,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
-    "less": lambda here, wanted: here < wanted,
+    "less": lambda here, wanted: type(here) is type(wanted) and here < wanted,
     "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
@@ -31,7 +37,10 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
         v not in chosen.get(k, [v]) for k, v in mapping(here).items()
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
+    "selected": lambda here, selector: selects(mapping(selector), mapping(here)),
+    "repels": lambda here, tolerations: any(
+        not _PASSING.match(one["key"]) for one in uncovered(map(mapping, items(here)), tolerations)
+    ),
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
 """Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""

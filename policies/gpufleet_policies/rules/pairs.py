@@ -31,6 +31,7 @@ from gpufleet_policies.rules.claimed import with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
+from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
@@ -133,6 +134,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
     ports = [name for one in group.containers for name in one.ports]
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
+    one_by_one = workload.runs_to_completion and not workload.starts_together
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
         **_written(
@@ -148,13 +150,13 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         else UNKNOWN,
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
-        "gpus": sum(gpus) * (group.pods.found or 1) or None,
+        "gpus": sum(gpus) * (1 if one_by_one else group.pods.found or 1) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
-        "ports": UNKNOWN if any("$" in name for name in ports) else ports,
+        "ports": UNKNOWN if any("$" in name for name in ports) or has_more(group) else ports,
         "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
@@ -217,7 +219,9 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         if here is _MISSING and "default" in tests:
             here = tests["default"]
         if here is UNKNOWN or (
-            "matches" in tests and (is_list(here) or is_mapping(here)) and holds_unknown(here)
+            tests.keys() & {"matches", "selected"}
+            and (is_list(here) or is_mapping(here))
+            and holds_unknown(here)
         ):
             unread = True
             continue
@@ -278,7 +282,8 @@ def _narrowed(
     found: list[_Side] | None = None
     for path, name, value in compared:
         texts = {"is": [value], "in": items(value)}.get(name, [])
-        if name in ("chosen", "covers") and is_mapping(value) and value:
+        value = mapping(value).get("matchLabels") if name == "selected" else value
+        if name in ("chosen", "covers", "selected") and is_mapping(value) and value:
             label, allowed = next(iter(value.items()))
             path, texts = f"{path}[{label}]", sorted(allowed) if name == "chosen" else [allowed]
         if not texts or not all(isinstance(text, str) for text in texts):
@@ -286,7 +291,7 @@ def _narrowed(
         known, by_path = f"{name} {path}" in by_text, by_text.setdefault(f"{name} {path}", {})
         for side in () if known else sides:
             here = side.at(path)
-            if name != "covers" or here is not _MISSING:
+            if name == "chosen" or here is not _MISSING:
                 by_path.setdefault(here if isinstance(here, str) else None, []).append(side)
         same = [*chain.from_iterable(by_path.get(text, ()) for text in (*texts, None))]
         ids = set(map(id, same))

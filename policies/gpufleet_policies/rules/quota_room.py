@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.cluster import GpuQuota
+from gpufleet.cluster.fact import Fact, known
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration, LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
@@ -88,18 +89,16 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
     queues = tuple(_queues_of(context.anywhere, workload))
     if queue is None and len(queues) == 1:
         queue = queues[0]
-    kind = workload.locator.kind
     if queue is None or not queue.cohort.is_absent or workload.may_say(_FEWER):
         return
-    alone = kind in ("Deployment", "ReplicaSet", "LeaderWorkerSet")  # each pod, or each group
     asked: dict[str, int] = {}
     for group in workload.pod_groups:
         for resource in group.gpu_resources:
             each = group.pod_gpus(resource)
-            if not each.is_known or not group.pods.is_known:
+            pods = _admitted(workload, group)
+            if not each.is_known or not pods.is_known:
                 return
-            pods = 1 if alone else group.pods.value
-            asked[resource] = asked.get(resource, 0) + each.value * pods
+            asked[resource] = asked.get(resource, 0) + each.value * pods.value
     for resource, total in asked.items():
         quotas = [one.nominal for one in queue.quotas if one.resource == resource]
         if not quotas or not all(one.is_known for one in quotas):
@@ -115,6 +114,16 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
                 at_most=level,
                 evidence={"resource": resource, "quota": room},
             )
+
+
+def _admitted(workload: WorkloadFacts, group: PodGroup) -> Fact[int]:
+    """Pods that are admitted together: of a Deployment each alone, of a LeaderWorkerSet those of a
+    group (Kueue documentation, Run LeaderWorkerSet), of others all."""
+    if workload.locator.kind in ("Deployment", "ReplicaSet") or group.name == "leader":
+        return known(1)
+    if workload.locator.kind != "LeaderWorkerSet" or not group.together.is_known:
+        return group.pods
+    return known(group.together.value - (len(workload.pod_groups) - 1))
 
 
 def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> Iterator[Finding]:

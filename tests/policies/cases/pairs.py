@@ -49,6 +49,8 @@ from tests.policies.cases.workloads import deployment, job
 
 ADVICE = Level.ADVISORY
 
+_RANKS = {"spec.completionMode": "Indexed"}
+
 CASES = (
     Case(
         "compute-domain-without-plugin",
@@ -270,8 +272,8 @@ CASES = (
     ),
     Case(
         "pods-exceed-nodes",
-        job({"spec.parallelism": 8, "spec.completions": 8}),
-        job({"spec.parallelism": 32, "spec.completions": 32}),
+        job({**_RANKS, "spec.parallelism": 8, "spec.completions": 8}),
+        job({**_RANKS, "spec.parallelism": 32, "spec.completions": 32}),
         "requests 32 GPUs, and all nodes here have 16",
         ADVICE,
         alongside=(node(), node("gpu-2")),

@@ -137,7 +137,7 @@ CASES = (
     ),
     Case(
         "budget-blocks-every-drain",
-        _budget(2),
+        _budget(0),
         _budget(1),
         "lets no pod of Deployment ml/chat go",
         ADVICE,
