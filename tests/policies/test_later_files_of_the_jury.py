@@ -169,6 +169,50 @@ def test_liveness_is_compared_with_readiness_of_the_same_path(
     assert ("gpu-liveness-before-load" in said) is found
 
 
+FETCHES = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      containers:
+      - name: server
+        image: %s
+        args: [--model, %s]
+        resources: {limits: {nvidia.com/gpu: 1}}
+        livenessProbe: {httpGet: {path: /health, port: 8000}, initialDelaySeconds: %s}
+        volumeMounts: [{name: files, mountPath: %s}]
+        %s
+      volumes: [{name: files, emptyDir: {}}]
+"""
+MAKERS, LARGE = "vllm/vllm-openai:v0.11.0", "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    ("image", "model", "delay", "path", "more", "found"),
+    [
+        (MAKERS, LARGE, 140, "/dev/shm", "", True),
+        (MAKERS, LARGE, 240, "/dev/shm", "", False),
+        (MAKERS, "Qwen/Qwen3-0.6B", 140, "/dev/shm", "", False),
+        (MAKERS, LARGE, 140, "/root/.cache/huggingface", "", False),
+        (MAKERS, "/models/Qwen3-8B", 140, "/dev/shm", "", False),
+        (MAKERS, LARGE, 140, "/dev/shm", 'env: [{name: HF_HUB_OFFLINE, value: "1"}]', False),
+        (MAKERS, LARGE, 140, "/dev/shm", "startupProbe: {httpGet: {port: 8000}}", False),
+        ("registry.example/chat:1", LARGE, 140, "/dev/shm", "", False),
+    ],
+)
+def test_weights_that_no_volume_keeps_are_fetched_before_the_server_is_ended(
+    tmp_path: Path, image: str, model: str, delay: int, path: str, more: str, found: bool
+):
+    said = rules(tmp_path, "a.yaml", FETCHES % (image, model, delay, path, more))
+    assert ("gpu-liveness-before-load" in said) is found
+    if found:
+        assert "no volume keeps the 15.3 GiB of weights" in said["gpu-liveness-before-load"]
+
+
 @pytest.mark.parametrize(("value", "module"), [("true", "open"), ("false", "proprietary")])
 def test_what_replaces_a_former_key_is_what_it_meant(tmp_path: Path, value: str, module: str):
     text = f"driver: {{useOpenKernelModules: {value}}}\nmig: {{strategy: none}}\n"

@@ -114,6 +114,8 @@ class Container:
     """Read only if it requests GPUs."""
     shares_memory: bool = False
     """Whether a separate volume is mounted at `/dev/shm`."""
+    keeps_files: bool = True
+    """Whether downloaded files may survive a restart: it has a volume other than `/dev/shm`."""
     probes: frozenset[str] = frozenset()
     """The probes that it has, or may have: `liveness`, `readiness`, `startup`."""
     listens: bool = False

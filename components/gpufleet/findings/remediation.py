@@ -51,8 +51,8 @@ class Creation:
     """A Kubernetes object to create in addition to the checked object."""
 
     kind: str
-    """`ResourceQuota` or `ScaledObject`."""
+    """`ResourceQuota`."""
     name: str
     namespace: str
     content: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
-    """For a quota its `hard` limits; for a ScaledObject the fields of `gpufleet.spec.scaling`."""
+    """The `hard` limits of the quota."""

@@ -181,6 +181,8 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
         or any(
             at(mount, "mountPath") in _SHARED_MEMORY for mount in items(raw.get("volumeMounts"))
         ),
+        keeps_files=raw.get("volumeMounts") is UNKNOWN
+        or any(at(mount, "mountPath") != "/dev/shm" for mount in items(raw.get("volumeMounts"))),  # noqa: S108
         probes=frozenset(name for name, key in _PROBES if raw.get(key) is not None),
         listens=bool(items(raw.get("ports"))),
         killed_after_seconds=None
@@ -203,10 +205,10 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
 
 _READ_VARIABLES = (
     *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-    *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT"),
+    *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
     "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
 )
-"""Variables that choose devices, ranks, addresses and ports."""
+"""Variables that choose devices, ranks, addresses, ports and weights."""
 
 
 def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:

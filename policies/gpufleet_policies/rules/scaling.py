@@ -1,6 +1,5 @@
 """Scaling of workloads: servers that never shrink, useless signals, sizes without a limit."""
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -9,24 +8,17 @@ from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import Money
-from gpufleet.findings.remediation import Creation, JsonPatch, add, replace
+from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
-from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
-
-_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-"""Names that every object may have (Kubernetes documentation, Object Names and IDs)."""
-
-_MOST_REPLICAS = 10_000
-"""Maximum in a declaration of an autoscaler (`gpufleet.spec.scaling`)."""
 
 SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
@@ -103,7 +95,6 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             where=f"{group.pods.place}",
             found=f"{copies} replicas at all times",
             provenance=evidence,
-            creates=_scaled(workload, group),
         )
         if group.together.found != 1:
             return  # a leader and its workers are one replica
@@ -116,27 +107,6 @@ def _copies(workload: WorkloadFacts, group: PodGroup) -> int | None:
     if not all(one.pods.is_known for one in alike):
         return None
     return sum(one.pods.value for one in alike) // width
-
-
-def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
-    """From one replica to the current number, by vLLM's metric of its cache; no signal is common to
-    all other servers."""
-    where = workload.locator
-    if where.kind not in ("Deployment", "StatefulSet"):
-        return ()
-    if not all(_LABEL.fullmatch(name) for name in (where.name, where.namespace)):
-        return ()
-    if not any(one.gpu_resources and is_vllm(one) for one in group.containers):
-        return ()
-    if group.pods.value > _MOST_REPLICAS:
-        return ()
-    declared = {
-        "target": {"kind": where.kind, "name": where.name},
-        "min": 1,
-        "max": group.pods.value,
-        "on": [{"signal": "kvCache"}],
-    }
-    return (Creation("ScaledObject", where.name, where.namespace, declared),)
 
 
 @written_rule("nonprod-serving-never-zero")

@@ -1,5 +1,6 @@
 """Model servers that never serve: ports, probes, and kinds that end."""
 
+import re
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
@@ -8,12 +9,23 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.options import read_options, split_words
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.model_memory import model_weights
+from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
 from gpufleet_policies.rules.written import written_rule
 
 _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
+
+_FETCHED_BYTES = 125_000_000
+"""Download rate: 1 Gbit/s. Assumption."""
+
+_STARTED_SECONDS = 60
+"""Minimum time from the last byte of the weights to the first answer. Assumption."""
+
+_WITHOUT_WEIGHTS = re.compile(
+    r"(^|/)(vllm/vllm-openai|huggingface/text-generation-inference|lmsysorg/sglang)(:|@|$)"
+)
+"""Images of the makers of servers, which hold no model."""
 
 _TRITON_PATH = "/v2/health"
 _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
@@ -61,8 +73,8 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
 @written_rule("gpu-liveness-before-load")
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Less than two minutes of delay and failures together, half of the wait of a readiness probe
-    of the same path; and no startup probe. Triton loads models of any size: two minutes count where
-    one is named."""
+    of the same path, or less than the download of weights that no volume keeps; and no startup
+    probe. Triton loads models of any size: two minutes count where one is named."""
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
         if container.init or seconds is None or group not in workload.running_groups():
@@ -77,16 +89,45 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             )
         )
         late = planned >= 2 * seconds
-        if not (soon or late):
+        fetched = None if soon or late else _fetched(context, workload, container, seconds)
+        if not (soon or late or fetched):
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.livenessProbe)",
             found=f"is stopped {seconds} s after its start if it does not answer",
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
             if soon
-            else f"its readiness probe gives it {planned} s: a start that takes as long never ends",
+            else fetched
+            or f"its readiness probe gives it {planned} s: a start that takes as long never ends",
             evidence={"seconds": seconds},
         )
+
+
+def _fetched(
+    context: RuleContext, workload: WorkloadFacts, container: Container, seconds: int
+) -> str | None:
+    """Reason why the weights are late; None where they may be in time, or are in a folder."""
+    words = [word.rpartition("=")[2] for word in container.words.found or ()]
+    if (
+        container.keeps_files
+        or not container.launch.serves
+        or "HF_HUB_OFFLINE" in container.variables
+    ):
+        return None
+    if any(word.startswith(("/", ".")) for word in words):
+        return None
+    if not _WITHOUT_WEIGHTS.search(container.image.found or ""):
+        return None
+    weights = model_weights(workload.intent, context.catalogue)
+    if weights is None:
+        return None
+    needed = weights.bytes // _FETCHED_BYTES + _STARTED_SECONDS
+    if seconds >= needed:
+        return None
+    return (
+        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start downloads them:  "
+        f"{needed} s at 1 Gbit/s"
+    )
 
 
 def _not_served(group: PodGroup, container: Container) -> Iterator[Finding]:
