@@ -99,7 +99,7 @@ test-vcenter: $(STAMP) ## Of these, the tests of the vCenter provider
 
 engine: $(STAMP) ## Tests of every commit on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
-	$(BIN)/gpufleet sandbox programs $$($(BIN)/python -m tests.engine.needed_programs)
+	$(BIN)/gpufleet sandbox programs $$($(BIN)/python -m tests.engine.needed_programs $(TEST_PROGRAMS))
 	$(RUN_ENGINE_TESTS) -m "$(ENGINE_TESTS)" tests/engine tests/wheel
 
 test: check unit engine ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel

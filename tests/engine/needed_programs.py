@@ -1,13 +1,13 @@
 """Programs that the engine tests of this commit ask for: `make engine` builds no others.
 
-`python -m tests.engine.needed_programs` prints their names; those of the sandbox are left out.
+`python -m tests.engine.needed_programs NAME...` prints those of the names that are needed.
 """
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpufleet_sandbox.programs import SANDBOX_PROGRAMS
 from tests.engine.order_of_files import EVERY_COMMIT
 from tests.on_change import rests
 
@@ -37,8 +37,9 @@ def needed(files: Iterable[Path]) -> set[str]:
 def of_this_commit() -> set[str]:
     """Of the files that run with this commit."""
     files = [HERE / name for name in EVERY_COMMIT if not rests(f"tests/engine/{name}")]
-    return {OF_EACH_RUN, *needed(files)} - {*SANDBOX_PROGRAMS}
+    return {OF_EACH_RUN, *needed(files)}
 
 
 if __name__ == "__main__":
-    print(*sorted(of_this_commit()))
+    asked = of_this_commit()
+    print(*(name for name in sys.argv[1:] if name in asked))
