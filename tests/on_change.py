@@ -4,6 +4,7 @@ Two tables, by the end of a test's path: a folder of `tests` (ends with `/`), a 
 it (`FILE::NAME`). The longest name that fits decides.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -203,6 +204,7 @@ ON_CHANGE: dict[str, Rested] = {
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
     "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
+    "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
 }
 """Tests that do not run with a commit that changes none of their sources."""
@@ -250,6 +252,12 @@ def rests(nodeid: str) -> bool:
     return name is not None and not has_file_changed(_file(nodeid), ON_CHANGE[name].sources)
 
 
+def is_in_part(nodeid: str) -> bool:
+    """Whether a test is one of `SWEEPS` of which nothing has changed, and not all is asked."""
+    sources = SWEEPS.get(named(nodeid, SWEEPS) or "")
+    return not ALL and sources is not None and not has_file_changed(_file(nodeid), sources)
+
+
 def is_for_the_night(file: str) -> bool:
     """Whether no test of a file runs with this commit."""
     return rests(file) or file.removeprefix("tests/engine/") in NIGHTLY
@@ -260,18 +268,15 @@ def mark_resting(items: Sequence[pytest.Item]) -> None:
 
     Without `-m` all of them run. With GPUFLEET_ALL_EXAMPLES sweeps are whole.
     """
-    seen: dict[str, int] = {}
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if rests(item.nodeid):
-            item.add_marker(pytest.mark.nightly)
-            continue
-        name = named(item.nodeid, SWEEPS)
-        sources = SWEEPS[name] if name else None
-        if ALL or sources is None or has_file_changed(_file(item.nodeid), sources):
-            continue
-        test = item.nodeid.partition("[")[0]
-        seen[test] = seen.get(test, -1) + 1
-        if seen[test] % PART:
+        tests[item.nodeid.partition("[")[0]].append(item)
+    for test, parameters in tests.items():
+        if rests(test):
+            left = parameters
+        else:
+            left = [one for n, one in enumerate(parameters) if n % PART] if is_in_part(test) else []
+        for item in left:
             item.add_marker(pytest.mark.nightly)
 
 
