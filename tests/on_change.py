@@ -144,6 +144,14 @@ ON_CHANGE: dict[str, Rested] = {
     "engine/test_plans.py": Rested(
         (*PLANNER, *EQUIPMENT), "planner/explanation/test_explanation.py"
     ),
+    **{
+        f"engine/test_policies.py::test_{name}": Rested(POLICIES, "engine/test_policies.py")
+        for name in (
+            "a_remediated_resource_shows_the_change_in_the_preview",
+            "levels_come_from_the_policy_configuration",
+            "a_misspelt_rule_in_the_configuration_is_refused",
+        )
+    },
     "engine/test_pack_by_the_engine.py": Rested(POLICIES, "engine/test_policies.py"),
     "engine/test_tested_nodes.py": Rested(
         ("fleet/acceptance.py", "addons/acceptance.py", "render/acceptance*.py", *EQUIPMENT),
