@@ -38,6 +38,11 @@ KUEUE = (
     *("render/scrape_objects.py", *EQUIPMENT),
 )
 CUT_OVER = ("gpufleet/change/*.py", "render/dra.py", "render/gpu_operator_values.py", *EQUIPMENT)
+ADD_ONS = (
+    *("gpufleet/addons/", "components_base/*.py", "fleet/addon_*.py", "fleet/gpu_operator_*.py"),
+    *("fleet/nic_cluster_policy.py", "fleet/config_names.py", "render/gpu_operator_values.py"),
+    *("render/device_plugin*.py", "platforms/sandbox/", *EQUIPMENT),
+)
 CLAIMS = (
     *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
     *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
@@ -122,10 +127,15 @@ ON_CHANGE: dict[str, Rested] = {
     ),
     "engine/test_claims_by_hand.py": Rested(CLAIMS, "engine/test_dra.py"),
     "engine/test_dra_before_v1.py": Rested(CLAIMS, "engine/test_dra.py"),
-    "engine/test_addons.py::test_networks_and_gpu_operator_wait_for_the_policy": Rested(
-        ("gpufleet/addons/", "fleet/nic_cluster_policy.py", "fleet/addon_plan.py", *EQUIPMENT),
-        "engine/test_addons.py",
-    ),
+    **{
+        f"engine/test_addons.py::test_{name}": Rested(ADD_ONS, "engine/test_addons.py")
+        for name in (
+            "networks_and_gpu_operator_wait_for_the_policy",
+            "the_plugin_by_its_own_chart_shares_gpus",
+            "what_a_named_secret_holds_is_nowhere_in_state",
+            "a_pool_of_another_stack_may_only_use_what_the_add_ons_declare",
+        )
+    },
     "engine/test_examples.py": Rested(
         ("examples/workloads/", "examples/serving/", "examples/languages/", *EQUIPMENT), _STACK
     ),
