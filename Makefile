@@ -15,7 +15,7 @@ BUILDER := $(VENV)/.builder
 SANDBOX_STACK ?= sandbox-dev
 # Generators of SDKs.
 RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
-# Programs that only the tests need, in addition to those of the sandbox.
+# Programs that only the tests need, in addition to those of the sandbox. `make engine` builds those of its tests.
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
 NIGHTLY_PROGRAMS := helm promtool prometheus nfd-master $(RELEASE_PROGRAMS)
 
@@ -99,7 +99,7 @@ test-vcenter: $(STAMP) ## Of these, the tests of the vCenter provider
 
 engine: $(STAMP) ## Tests of every commit on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
-	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
+	$(BIN)/gpufleet sandbox programs $$($(BIN)/python -m tests.engine.needed_programs $(TEST_PROGRAMS))
 	$(RUN_ENGINE_TESTS) -m "$(ENGINE_TESTS)" tests/engine tests/wheel
 
 test: check unit engine ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel
@@ -107,7 +107,7 @@ test: check unit engine ## Everything of a commit, as CI runs it: check, unit an
 nightly: $(STAMP) ## The other tests: test equipment, breadth, long campaigns that kill (hours)
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS) $(NIGHTLY_PROGRAMS)
-	$(RUN_ENGINE_TESTS) -m "$(NIGHTLY_TESTS)"
+	GPUFLEET_ALL_EXAMPLES=1 $(RUN_ENGINE_TESTS) -m "$(NIGHTLY_TESTS)"
 	GPUFLEET_ALL_EXAMPLES=1 $(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
 
 chaos: $(STAMP) ## Of these, the campaigns that kill engine and control plane in the middle of updates

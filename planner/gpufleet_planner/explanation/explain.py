@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_rule_text, memory_fraction
-from gpufleet.models.inference import CUDA_CONTEXT, Serving, serving_ledger
+from gpufleet.models.inference import CUDA_CONTEXT, Serving
 from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import GIB, Basis, modelled, weakest
 from gpufleet.models.parallel import Parallelism
@@ -23,9 +23,10 @@ from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.decode_step import EAGER_DECODE
 from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.relief import ledger_of
 from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_speed
-from gpufleet_planner.sizing.throughput import embedding_ledger, embedding_speed
-from gpufleet_planner.sizing.training import Training, training_ledger
+from gpufleet_planner.sizing.throughput import embedding_speed
+from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
 from gpufleet_planner.tables import row_of, table
 
@@ -104,18 +105,6 @@ def _source(name: str, work: str) -> str:
     return row_of("sources", of=work, name=name)["source"]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The sized workload and its hardware."""
-
-    model: Architecture
-    work: Serving | Training
-    parallel: Parallelism
-    device: Device | None
-    link: Link | None = None
-    """Training: what joins the machines; None: one machine."""
-
-
 def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     """For people: one number a line, its formula and its source below it."""
     shown: list[str] = []
@@ -131,11 +120,6 @@ def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     return "\n".join(shown)
 
 
-def explain_setting(setting: Setting) -> tuple[ExplanationLine, ...]:
-    """Model, memory, device and speed."""
-    return tuple(_setting_lines(setting))
-
-
 def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[ExplanationLine, ...]:
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     reached = option.reached
@@ -147,8 +131,8 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     work = reached.training or _served(need, option)
     across = reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
-    setting = Setting(need.model, work, reached.parallel, option.share, link)
-    return (*explain_setting(setting), *_bought(option, need.replicas, need.confidence))
+    setting = explain_setting(need.model, work, reached.parallel, option.share, link)
+    return (*setting, *_bought(option, need.replicas, need.confidence))
 
 
 def _served(need: WorkloadNeed, option: Option) -> Serving:
@@ -160,20 +144,23 @@ def _served(need: WorkloadNeed, option: Option) -> Serving:
     return replace(chosen, batch=min(reached.batch, ceil(chosen.batch / reached.copies)))
 
 
-def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
-    model, work, parallel, device = setting.model, setting.work, setting.parallel, setting.device
-    facts = {one.name: getattr(setting, one.name) for one in fields(setting)}
-    facts |= {"trains": isinstance(work, Training), "count": count_parameters(model)}
+def explain_setting(
+    model: Architecture,
+    work: Serving | Training,
+    parallel: Parallelism,
+    device: Device | None,
+    link: Link | None = None,
+) -> Iterator[ExplanationLine]:
+    """Model, memory, device and speed of a workload on its hardware. `link`: of training, what
+    joins the machines; None: one machine."""
+    facts: dict[str, Any] = {"model": model, "work": work, "parallel": parallel, "device": device}
+    facts |= {"link": link, "trains": isinstance(work, Training), "count": count_parameters(model)}
     yield from _lines("model", facts, parts=_parameters(model))
     for assumption in model.assumptions:
         yield from _lines("model/assumption", facts, assumption=assumption)
-    if isinstance(work, Training):
-        need = training_ledger(model, work, parallel)
-    elif model.causal:
+    if isinstance(work, Serving) and model.causal:
         yield from _lines("memory/cache", {**facts, **_cache(model, work, parallel)})
-        need = serving_ledger(model, work, parallel)
-    else:
-        need = embedding_ledger(model, work, parallel)
+    need = ledger_of(model, work, parallel)
     for item in need.items:
         yield from _lines("memory/item", facts, item=item, name=item.key.replace("_", " "))
     alive = " + ".join(f"{i.bytes / GIB:.2f}" for i in need.items if i.at_peak)
@@ -186,7 +173,7 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
         yield from _lines("memory/room", facts, room=room, taken=_taken(work, device, parallel))
     yield from _lines(f"device/{device.kind.value}", facts)
     if isinstance(work, Training):
-        kind, speed = "training", training_speed(model, work, device, parallel, setting.link)
+        kind, speed = "training", training_speed(model, work, device, parallel, link)
     elif model.causal:
         kind, speed = "serving", serving_speed(model, work, device, parallel)
     else:
@@ -201,17 +188,10 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
 
 def _parameters(model: Architecture) -> str:
     count = count_parameters(model)
-    parts = {
-        "attention": count.mixers,
-        "feed-forward": count.feed_forward,
-        "experts": count.experts,
-        "routers": count.router,
-        "norms": count.norms,
-        "embeddings": count.embeddings,
-        "head": count.head,
-        "other": count.other,
-    }
-    return " + ".join(f"{size:,} {name}" for name, size in parts.items() if size)
+    parts = {"attention": "mixers", "feed-forward": "feed_forward", "routers": "router"}
+    names = ("attention", "feed-forward", "experts", "routers", "norms", "embeddings", "head")
+    sizes = {name: getattr(count, parts.get(name, name)) for name in (*names, "other")}
+    return " + ".join(f"{size:,} {name}" for name, size in sizes.items() if size)
 
 
 def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> dict[str, Any]:
