@@ -21,10 +21,10 @@ from gpufleet_planner.planning.option import IDLE_HOURS, Option
 from gpufleet_planner.planning.training_choice import link_between
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
-from gpufleet_planner.sizing.decode_step import EAGER_DECODE
+from gpufleet_planner.sizing.decode_step import EAGER_DECODE, DecodeStep
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.relief import ledger_of
-from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_speed
+from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_replica
 from gpufleet_planner.sizing.throughput import embedding_speed
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
@@ -175,15 +175,18 @@ def explain_setting(
     if isinstance(work, Training):
         kind, speed = "training", training_speed(model, work, device, parallel, link)
     elif model.causal:
-        kind, speed = "serving", serving_speed(model, work, device, parallel)
+        replica = serving_replica(model, work, device, parallel)
+        kind, speed = "serving", None if replica is None else replica.speed(work.batch)
+        facts |= {"replica": replica, "step": replica and replica.step}
     else:
         kind, speed = "embedding", embedding_speed(model, work, device, parallel)
     if speed is None:
         return
     facts["speed"] = speed
+    facts |= _times(facts)
     if kind != "embedding":
         yield from _lines("speed/rates", facts, **_shares(device))
-    yield from _lines(f"speed/{kind}", {**facts, **_times(work, parallel, speed)})
+    yield from _lines(f"speed/{kind}", facts)
 
 
 def _parameters(model: Architecture) -> str:
@@ -222,15 +225,21 @@ def _shares(device: Device) -> dict[str, str]:
     return {"board": board, "computes": computes and f"{computes} (its part)", "reads": reads}
 
 
-def _times(work: Serving | Training, parallel: Parallelism, speed: Any) -> dict[str, Any]:
+def _times(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of the computed times."""
+    work, parallel, speed = facts["work"], facts["parallel"], facts["speed"]
     if isinstance(work, Training):
         group = parallel.tensor * parallel.pipeline * parallel.context
         tokens, each = work.tokens * work.accumulation, speed.flops_per_token / 1e9
-        return {"group": group, "tokens": tokens, "each": each}
+        return {"group": group, "tokens": tokens, "each": each, "peak": speed.peak_operations}
+    step: DecodeStep | None = facts.get("step")
+    if step is None:
+        return {}
     eager = work.engine is InferenceEngine.TRANSFORMERS
-    ranks = max(parallel.tensor, parallel.expert)
-    return {"prompt": mean_prompt(work), "ranks": ranks, "eager": eager, "slower": EAGER_DECODE}
+    read, operations = step.read_bytes(work.batch), step.operations(work.batch)
+    times = {"read": read, "operations": operations, "moved": step.parts(work.batch)[2]}
+    served = {"prompt": mean_prompt(work), "eager": eager, "slower": EAGER_DECODE}
+    return {**served, **times, "peak": step.rate.peak}
 
 
 def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[ExplanationLine]:
