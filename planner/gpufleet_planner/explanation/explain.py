@@ -53,6 +53,8 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     "GB": (1e-9, "{:,.0f} GB"),
     "GB2": (1e-9, "{:.2f} GB"),
     "T": (1e-12, "{:,.2f} T"),
+    "s3": (1, "{:.3f} s"),
+    "ms": (1000, "{:.1f}"),
     "ms0": (1000, "{:.0f} ms"),
     "ms1": (1000, "{:.1f} ms"),
     "ms2": (1000, "{:.2f} ms"),
@@ -72,28 +74,41 @@ class _Written(Formatter):
         return form.format(float(value or 0) * size)
 
 
+_WRITTEN = _Written()
+
+
 @cache
-def _rows() -> tuple[dict[str, Any], ...]:
-    """Rows of `lines.jsonl`. `of`: the topic, and which of its texts. `if`: facts that something
-    must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
-    text = Path(__file__).with_name("lines.jsonl").read_text(encoding="utf-8")
+def _rows(table: str) -> tuple[dict[str, Any], ...]:
+    """Rows of `lines.jsonl` or `texts.jsonl`. `of`: the topic, and which of its texts. `if`: facts
+    that something must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
+    text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return tuple(json.loads(line) for line in text.splitlines())
+
+
+def _matching(table: str, of: str, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a topic whose conditions these facts meet."""
+    for row in _rows(table):
+        found = row["of"] == of and all(
+            bool(_WRITTEN.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
+            for name in row.get("if", "").split()
+        )
+        if found:
+            yield row
+
+
+def texts(of: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of the output of `size` or `plan`, with these facts."""
+    return (_WRITTEN.vformat(row["text"], (), facts) for row in _matching("texts", of, facts))
 
 
 def _lines(of: str, facts: Mapping[str, Any], **more: Any) -> Iterator[ExplanationLine]:
     """The lines of the rows of a text with these facts."""
-    facts, write = {**facts, **more}, _Written()
+    facts = {**facts, **more}
     work = "training" if facts.get("trains") else "serving"
-    for row in _rows():
-        wanted = row.get("if", "").split()
-        if row["of"] != of or not all(
-            bool(write.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
-            for name in wanted
-        ):
-            continue
+    for row in _matching("lines", of, facts):
         parts = (row[part] for part in ("figure", "value", "formula", "basis"))
-        figure, value, formula, basis = (write.vformat(part, (), facts) for part in parts)
-        sources = (_source(write.vformat(name, (), facts), work) for name in row["source"])
+        figure, value, formula, basis = (_WRITTEN.vformat(part, (), facts) for part in parts)
+        sources = (_source(_WRITTEN.vformat(name, (), facts), work) for name in row["source"])
         topic = of.partition("/")[0]
         yield ExplanationLine(topic, figure, value, formula, Basis(basis), "; ".join(sources))
 
