@@ -24,13 +24,13 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
     Asked,
-    Chosen,
     choose_for,
     field_options,
     market_options,
     print_choice,
 )
-from gpufleet_planner.planning.choice import choices_as_list, rejected_as_list
+from gpufleet_planner.planning.choice import ServingChoice, choices_as_list, rejected_as_list
+from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.request import (
     NOT_MODELLED,
@@ -126,38 +126,39 @@ def command(
     """
     document = _document(file, options)
     request, findings = parse_request(document)
+    choice = need = None
     if request is None:
         answer = Sizing(None, None, None, 0, None, None, None, ordered(findings))
-        chosen = None
     else:
         answer = size(request, load())
-        chosen = choose_for(request, answer, market, load())
-        answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
-    asked, chosen_lines = _explained(answer, chosen) if explain else ([], [])
+        choice, need, findings = choose_for(request, answer, market, load())
+        answer = replace(answer, findings=ordered((*answer.findings, *findings)))
+    asked, chosen_lines = _explained(answer, choice, need) if explain else ([], [])
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if explain:
             shown["explain"] = {"asked": plain_data(asked), "cheapest": plain_data(chosen_lines)}
-        if chosen is not None and chosen.choice is not None:
-            shown["choices"] = choices_as_list(chosen.choice)
-            shown["rejected"] = rejected_as_list(chosen.choice)
+        if choice is not None:
+            shown["choices"] = choices_as_list(choice)
+            shown["rejected"] = rejected_as_list(choice)
         print_json({**sizing_as_dict(answer), **shown})
     else:
         _print_text(answer, request)
-        if chosen is not None and chosen.choice is not None:
-            print_choice(chosen.choice)
+        if choice is not None:
+            print_choice(choice)
         if asked:
             from gpufleet_planner.explanation.explain import lines_as_text
 
             click.echo(f"\nAs requested\n{lines_as_text(asked, '  ')}")
             more = [line for line in chosen_lines if line not in asked]
-            if more and chosen is not None and chosen.choice is not None:
-                best = chosen.choice.options[0]
-                click.echo(f"\nCheapest: {best.label}\n{lines_as_text(more, '  ')}")
+            if more and choice is not None:
+                click.echo(f"\nCheapest: {choice.options[0].label}\n{lines_as_text(more, '  ')}")
     raise SystemExit(exit_code(answer.findings))
 
 
-def _explained(answer: Sizing, chosen: Chosen | None) -> "tuple[list[ExplanationLine], ...]":
+def _explained(
+    answer: Sizing, choice: ServingChoice | None, need: WorkloadNeed | None
+) -> "tuple[list[ExplanationLine], ...]":
     """The numbers of what was requested, and of the cheapest choice."""
     # Computed on request only: the derivation is slow.
     from gpufleet_planner.explanation.explain import explain_option, explain_setting
@@ -165,10 +166,8 @@ def _explained(answer: Sizing, chosen: Chosen | None) -> "tuple[list[Explanation
     if answer.model is None or answer.work is None:
         return [], []
     asked = explain_setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
-    best = None if chosen is None or chosen.choice is None else chosen.choice.best
-    if best is None or chosen is None:
-        return list(asked), []
-    return list(asked), list(explain_option(chosen.need, best))
+    best = None if choice is None else choice.best
+    return list(asked), [] if best is None else list(explain_option(need, best))
 
 
 def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
