@@ -230,8 +230,8 @@ def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
 
     verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
     facts: dict[str, Any] = {"device": answer.device, "verdict": verdict, "room": answer.capacity}
-    trains = isinstance(answer.work, Training)
-    facts["settings"] = settings_text(answer.work, answer.parallel) if trains else ""
+    job = answer.work if isinstance(answer.work, Training) else None
+    facts["settings"] = "" if job is None else settings_text(job, answer.parallel)
     yield from texts("size", facts)
     facts |= {"speed": answer.speed, "tested": answer.load_test}
     if answer.speed is not None:

@@ -228,8 +228,8 @@ def _from_index(path: Path) -> tuple[int, bool] | Finding:
     if isinstance(data, Finding):
         return data
     match data:
-        case {"metadata": {"total_size": int(size)}, "weight_map": dict(mapping)} if size > 0:
-            return size, _has_head(cast("dict[str, object]", mapping))
+        case {"metadata": {"total_size": int(size)}, "weight_map": dict()} if size > 0:
+            return size, _has_head(data["weight_map"])
         case _:
             return _unreadable(path, "an index has metadata.total_size and weight_map")
 
