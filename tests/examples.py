@@ -5,6 +5,7 @@ changed is tried as a whole.
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -57,9 +58,25 @@ def nightly_unless(*files: str) -> Callable[[Test], Test]:
 
 
 def has_changed(*files: str) -> bool:
-    """Whether a file has changed whose path ends as one of `files`; also if Git cannot tell."""
+    """Whether a file has changed whose path ends as one of `files`; also if Git cannot tell.
+
+    Args:
+        files: Ends of paths, patterns too. One that ends with `/` is a folder: all that is in it.
+    """
     found = changed_files()
-    return found is None or any(Path(one).match(end) for one in found for end in files)
+    return found is None or any(is_named(one, end) for one in found for end in files)
+
+
+def is_named(path: str, end: str) -> bool:
+    """Whether a path of the repository ends as `end`, or is in a folder that ends so."""
+    return pattern(end).search(path) is not None
+
+
+@cache
+def pattern(end: str) -> re.Pattern[str]:
+    """Of a path's end, in which `*` is any part of one name."""
+    text = "[^/]*".join(re.escape(word) for word in end.split("*"))
+    return re.compile(f"(?:^|/){text}{'' if end.endswith('/') else '$'}")
 
 
 @cache

@@ -16,7 +16,6 @@ from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
 from gpufleet_planner.sizing.throughput import device_rate
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
-from tests.examples import sweep
 
 CATALOGUE = load()
 BASE = {"model": "Llama-3.1-8B", "context": 4096}
@@ -144,11 +143,7 @@ def test_structural_problems_of_a_file_come_at_once() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sweep(
-        [*CATALOGUE.models],
-        "models.jsonl",
-        "gpufleet_planner/sizing/*.py",
-    ),
+    CATALOGUE.models,
 )
 @pytest.mark.parametrize("workload", [kind.value for kind in SizedWorkload])
 def test_every_model_has_an_answer_to_every_workload(name: str, workload: str) -> None:
