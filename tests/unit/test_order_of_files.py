@@ -44,7 +44,7 @@ def test_what_runs_after_a_change_names_tests_and_files_that_are_there() -> None
     assert [end for end in sources if not any(is_named(file, end) for file in files)] == []
 
 
-def tests_that_never_rest(file: str) -> list[str]:
+def never_resting(file: str) -> list[str]:
     """Tests of a file below `tests` that run with every commit, in part at least."""
     text = (ROOT / "tests" / file).read_text()
     names = re.findall(
@@ -55,7 +55,7 @@ def tests_that_never_rest(file: str) -> list[str]:
 
 def test_each_test_of_a_change_has_one_of_every_commit() -> None:
     for name, rested in ON_CHANGE.items():
-        assert tests_that_never_rest(rested.instead), name
+        assert never_resting(rested.instead), name
         assert rested.instead.removeprefix("engine/") not in NIGHTLY, name
     files = {name.removeprefix("engine/").partition("::")[0] for name in ON_CHANGE}
     assert not files & NIGHTLY.keys()
@@ -69,7 +69,7 @@ def test_the_product_on_the_real_engine_is_tested_with_every_commit() -> None:
         *("test_policies.py", "test_admission.py", "test_doctor.py", "test_addons.py"),
     ):
         assert name in EVERY_COMMIT
-        assert tests_that_never_rest(f"engine/{name}"), name
+        assert never_resting(f"engine/{name}"), name
 
 
 def test_sources_of_the_provider_are_all_of_its_files() -> None:
