@@ -26,7 +26,16 @@ def test_what_runs_after_a_change_names_tests_and_files_that_are_there() -> None
         path = ROOT / "tests" / file
         assert path.is_dir() if name.endswith("/") else path.is_file(), name
         assert not test or f"\ndef {test}(" in path.read_text(), name
-    roots = ("components", "examples", "planner", "policies", "requirements", "sandbox", "stacks")
+    roots = (
+        "components",
+        "docs",
+        "examples",
+        "planner",
+        "policies",
+        "requirements",
+        "sandbox",
+        "stacks",
+    )
     roots += ("templates", "tests", "tools")
     paths = [*ROOT.iterdir(), *chain.from_iterable((ROOT / root).rglob("*") for root in roots)]
     files = [path.relative_to(ROOT).as_posix() for path in paths]
