@@ -203,7 +203,7 @@ class Groups:
         inside: dict[str, set[str]] = defaultdict(set)
         for one in chosen if all(chosen) else ():
             met = sorted((self._meeting(json.dumps(part)) for part in one), key=len)
-            for name in set.intersection(*met):
+            for name in met[0].intersection(*met[1:]):
                 inside[key_of[name]].add(name)
         for key, names in alike.items():
             own = inside[key] if all(chosen) else set(names)

@@ -29,7 +29,7 @@ from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.rules.checked import verdict
-from gpufleet_policies.rules.registry import PACK_RULES, validating
+from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
 
@@ -140,7 +140,7 @@ def check_file(
         (kind is not None or audit.looked_at > 0)
         and any(
             isinstance(fact, UncompiledFleet)
-            or (not isinstance(fact, ReferencedObject) and validating(type(fact)))
+            or (not isinstance(fact, ReferencedObject) and validating(type_of(fact)))
             for fact in reading.facts
         ),
     )

@@ -35,7 +35,7 @@ from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos,
 from gpufleet_policies.readers.plain import SIGNATURE
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
 from gpufleet_policies.resolve.json_patch import Operation, PatchConflictError, patched
-from gpufleet_policies.rules.registry import by_id, listed, validating
+from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
 Read = Callable[[], Mapping[str, Any]]
@@ -172,7 +172,7 @@ class Front:
         changes: list[tuple[str, str, Mapping[str, Any]]] = []
         for facts in facts_from_pulumi(resource_type, inputs, name, urn):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
-            rules = _remediating(type(facts), configured.remediated)
+            rules = _remediating(type_of(facts), configured.remediated)
             context = self._context(fleet, configured)
             for finding in run_rules(facts, context, configured.settings, rules):
                 if finding.level is not Level.MANDATORY:
@@ -200,7 +200,7 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _across(type(facts), with_fleet=fleet is not None))
+            if (rules := _across(type_of(facts), with_fleet=fleet is not None))
             for finding in run_rules(facts, context, configured.settings, rules, keep_waived=True)
             if (finding.code, finding.locator.urn, finding.level) not in reported
         ]

@@ -132,7 +132,8 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
-    ports = [name for one in group.containers for name in one.ports]
+    ports = [name for one in group.containers for name in one.ports if not name.isdecimal()]
+    numbers = [n for one in group.containers for n in one.ports.values() if n.isdecimal()]
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     one_by_one = workload.runs_to_completion and not workload.starts_together
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
@@ -157,6 +158,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
         "ports": UNKNOWN if any("$" in name for name in ports) or has_more(group) else ports,
+        "numbers": UNKNOWN if has_more(group) else list(map(int, numbers)),
         "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [

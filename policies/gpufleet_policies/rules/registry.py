@@ -60,6 +60,11 @@ def listed(code: str) -> Rule | None:
     return by_id()[rule.group] if rule is not None and rule.group else rule
 
 
+def type_of(facts: object) -> type:
+    """Type of facts, by which rules are chosen."""
+    return type(facts)
+
+
 _OWN: list[Rule] = []
 
 

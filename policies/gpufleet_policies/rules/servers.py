@@ -32,13 +32,13 @@ _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
 """Default ports of Triton (triton-inference-server/server, quickstart)."""
 
 
-_INJECTED = names("key that adds a sidecar")
-
-
 def has_more(group: PodGroup) -> bool:
     """Whether labels or annotations of pods let a program add a container, which has ports."""
     said = {**group.labels, **group.annotations}
-    return any(said.get(key, "false") not in ("false", "disabled") for key in _INJECTED)
+    return any(
+        said.get(key, "false") not in ("false", "disabled")
+        for key in names("key that adds a sidecar")
+    )
 
 
 def _is_triton(container: Container) -> bool:

@@ -22,6 +22,7 @@ from gpufleet_policies.rules.registry import (
     EXCEPTION_INVALID,
     RULE_FAILED,
     by_id,
+    type_of,
     validating,
 )
 from gpufleet_policies.rules.settings import RuleSettings, weighted
@@ -61,7 +62,7 @@ def validate(
         findings += _invalid_exceptions(subject, silenced, profile, settings)
     # Most pods of a cluster have no GPU: very few rules read them.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
-    rules = validating(type(subject)) if rules is None else rules
+    rules = validating(type_of(subject)) if rules is None else rules
     for shared, together in _plan(context, rules, idle, profile, settings):
         found: Mapping[str, Sequence[Finding]] | None = None
         if shared is not None:
