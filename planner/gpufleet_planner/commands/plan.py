@@ -14,6 +14,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    removed_options,
     write_file,
 )
 from gpufleet.cli.source import read_mapping
@@ -49,6 +50,9 @@ from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_te
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
 @click.option("--svg", metavar="FILE", help="Also draw the contents of all GPUs into this SVG.")
+@removed_options(
+    html="`gpufleet explain PLAN --html FILE` makes the page of a plan", png="use --svg FILE"
+)
 @format_option
 def command(
     file: str,

@@ -1,15 +1,22 @@
-"""Too much or too little: memory and throughput of a choice, and the balance of its machine."""
+"""Too much or too little: memory and throughput of a choice, the balance of its machine, and the
+room of its pods after those of others."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import ceil
 
-from gpufleet.findings import Finding, info, warning
+from gpufleet.findings import Finding, findings_in, info, warning
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
+from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.option import Option, rank
+from gpufleet_planner.planning.workloads import PlacedWorkload
+from gpufleet_planner.sizing.device import DeviceShare
 
+_finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
 """Part of the usable memory below which a GPU is too big: the policies' threshold."""
 TIGHT_MEMORY_USE = 0.95
@@ -68,8 +75,10 @@ def validate_provisioning(
     return tuple(findings)
 
 
-def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
-    """A warning where the request names a GPU and another one keeps the same target for less."""
+def validate_gpu(
+    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
+) -> tuple[Finding, ...]:
+    """A warning where the request names GPUs and another one keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or mine.billed_micro_usd is None:
         return ()
@@ -82,7 +91,7 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
     return (
         warning(
             "over-provisioned",
-            "gpu",
+            path,
             f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
             f"{least:.4g}",
             f"use {best.share.label}, or state the target that needs {gpu}",
@@ -124,6 +133,46 @@ def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tupl
             )
         )
     return tuple(findings)
+
+
+def validate_order(
+    placed: Sequence[PlacedWorkload], pools: Mapping[str, FilledPool]
+) -> list[Finding]:
+    """A warning for each workload whose pods have no room where smaller ones are scheduled before
+    them: kube-scheduler puts a pod on the emptiest node that it fits (`NodeResourcesFit`,
+    LeastAllocated by default), and moves none later."""
+    free = {name: Counter({_whole_gpus(pool): pool.nodes}) for name, pool in pools.items()}
+    works = [work for work in placed if work.option.share.kind is DeviceShare.WHOLE]
+    findings: list[Finding] = []
+    for work in sorted(works, key=lambda work: work.pod_gpus):
+        size = work.pod_gpus
+        for _ in range(work.option.devices // size):
+            most, name = max((max(+free[name], default=0), name) for name in work.pools)
+            if most < size:
+                before = [
+                    one.entry.name
+                    for one in works
+                    if one.pod_gpus < size and set(one.pools) & set(work.pools)
+                ]
+                findings.append(
+                    _finding(
+                        "larger-pods-wait",
+                        work.path,
+                        workload=work.entry.name,
+                        gpus=size,
+                        before=", ".join(before),
+                    )
+                )
+                break
+            free[name][most] -= 1
+            free[name][most - size] += 1
+    return findings
+
+
+def _whole_gpus(pool: FilledPool) -> int:
+    """GPUs of each node that are not partitioned."""
+    cut = sum(count for _, count in pool.layout.gpus) if pool.layout is not None else 0
+    return pool.key.machine.gpus - cut
 
 
 def weights_on_disk(need: WorkloadNeed, option: Option) -> int:

@@ -62,7 +62,8 @@ class _Better:
 
 @written_rule("gpu-oversized-for-model")
 def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
+    """One question: does something cheaper hold the model? A latency or throughput goal mutes it,
+    and a plan, which compared everything that the workload may run on.
 
     In this order: a share or slice the fleet offers; below 35 % of the memory fewer, smaller or
     cheaper GPUs; half the GPUs of a tensor-parallel copy with a fifth to spare; a usual card in

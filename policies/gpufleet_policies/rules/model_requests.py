@@ -69,8 +69,8 @@ class ModelRequest:
 
 
 def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
-    """Groups that can be checked: no service level, inference, exclusive GPUs, need known."""
-    if workload.intent.has_service_level or not is_inference(workload):
+    """Groups that can be checked: size not chosen, inference, exclusive GPUs, need known."""
+    if workload.intent.has_chosen_size or not is_inference(workload):
         return
     need = memory_need(workload.intent, context.catalogue)
     if need is None:
@@ -202,7 +202,11 @@ def fits(context: RuleContext, workload: WorkloadFacts) -> list[tuple[ModelReque
 
 
 def runs(context: RuleContext, pool: PoolFacts, request: ModelRequest) -> bool:
-    """Whether the pool's GPU has kernels for the model's format."""
+    """Whether the pool's GPU has kernels for the model's format, and its machines are not reclaimed
+    where the present ones stay."""
+    own = request.hardware.pool
+    if "spot" in pool.capacity and (own is None or "spot" not in own.capacity):
+        return False
     found = context.catalogue.gpu(pool.gpu).compute_capability
     return found is not None and found >= request.need.capability
 
