@@ -22,7 +22,6 @@ from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, Wo
 from gpufleet_planner.planning.offers import Market, not_provisioned, offered_machines
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.provisioning import (
-    validate_balance,
     validate_gpu,
     validate_provisioning,
 )
@@ -185,11 +184,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     if answer.device is None:
         everything = choose(need, market, catalogue)
         best = everything.best
-        remarks = (
-            ()
-            if best is None
-            else (*validate_provisioning(need, best), *validate_balance(need, best))
-        )
+        remarks = () if best is None else validate_provisioning(need, best)
         return Chosen(everything, (*findings, *everything.findings, *remarks), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_rule_text, memory_fraction
-from gpufleet.models.inference import CUDA_CONTEXT, Serving, serving_ledger
+from gpufleet.models.inference import CUDA_CONTEXT, Serving
 from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import GIB, Basis, modelled, weakest
 from gpufleet.models.parallel import Parallelism
@@ -23,9 +23,10 @@ from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.decode_step import EAGER_DECODE
 from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.relief import ledger_of
 from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_speed
-from gpufleet_planner.sizing.throughput import embedding_ledger, embedding_speed
-from gpufleet_planner.sizing.training import Training, training_ledger
+from gpufleet_planner.sizing.throughput import embedding_speed
+from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
 from gpufleet_planner.tables import row_of, table
 
@@ -167,13 +168,9 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
     yield from _lines("model", facts, parts=_parameters(model))
     for assumption in model.assumptions:
         yield from _lines("model/assumption", facts, assumption=assumption)
-    if isinstance(work, Training):
-        need = training_ledger(model, work, parallel)
-    elif model.causal:
+    if isinstance(work, Serving) and model.causal:
         yield from _lines("memory/cache", {**facts, **_cache(model, work, parallel)})
-        need = serving_ledger(model, work, parallel)
-    else:
-        need = embedding_ledger(model, work, parallel)
+    need = ledger_of(model, work, parallel)
     for item in need.items:
         yield from _lines("memory/item", facts, item=item, name=item.key.replace("_", " "))
     alive = " + ".join(f"{i.bytes / GIB:.2f}" for i in need.items if i.at_peak)

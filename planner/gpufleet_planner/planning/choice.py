@@ -10,7 +10,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.documents.plain_data import camel, picked
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in
 from gpufleet_planner.planning.attempts import (
     cheapest_gpu,
     over_budget,
@@ -212,12 +212,15 @@ def _contradiction(
         figure = _upwards(_LIMITS[code][1](best))
         shown.append(f"{name} given up: {best.label}, {figure}")
         raised.append(f"raise {name} to {figure}")
-    return error(
+    kept = " and ".join(names)
+    fix, near = " or ".join(raised) or f"relax {kept}", "; ".join(shown)
+    return _finding(
         "target-contradiction",
         path,
-        f"{' and '.join(names)} cannot be kept together by any offer on the market for "
-        f"{need.name}; nearest for each: {'; '.join(shown)}",
-        " or ".join(raised) or f"relax {' and '.join(names)}",
+        fix=fix,
+        names=kept,
+        workload=need.name,
+        nearest=near,
         targets=names,
     )
 

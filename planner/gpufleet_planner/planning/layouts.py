@@ -165,6 +165,12 @@ class FilledPool:
     """The layout of each node: MIG, and whole GPUs next to slices."""
 
     @property
+    def whole_gpus(self) -> int:
+        """GPUs of each node that are not partitioned."""
+        cut = 0 if self.layout is None else sum(count for _, count in self.layout.gpus)
+        return self.key.machine.gpus - cut
+
+    @property
     def joined(self) -> bool:
         """Whether several of its machines work on one job."""
         return any(o.reached.gpus_each > self.key.machine.gpus for _, o in self.members)

@@ -127,6 +127,13 @@ class Option:
         return self.billed_micro_usd * self.billed_hours / 1e6
 
     @property
+    def cost_unit(self) -> str:
+        """Unit of the cost by which options with a price are ordered."""
+        if self.reached.training is None:
+            return "USD/h"
+        return "USD a run" if self.usd_per_run is not None else "USD per million tokens"
+
+    @property
     def speed_text(self) -> str:
         """The reached values, in the units of its target, with bounds of the uncertain ones."""
         reached, parts = self.reached, list[str]()
@@ -254,9 +261,7 @@ def dearer(option: Option, best: Option) -> str:
         if option.share.kind is not best.share.kind:
             return f"{same}, but {option.share.kind.value} where {best.share.kind.value} works"
         return f"{same}, takes more of the machine or is slower"
-    unit = "USD/h"
-    if option.reached.training is not None:
-        unit = "USD a run" if option.usd_per_run is not None else "USD per million tokens"
+    unit = option.cost_unit
     return (
         f"{mine - least:.4g} {unit} more ({100 * (mine / least - 1):.0f} %)" if least else "dearer"
     )

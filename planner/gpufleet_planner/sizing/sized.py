@@ -15,7 +15,7 @@ from gpufleet.models.formats import (
     find_kv_format,
     find_weight_format,
 )
-from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.inference import Serving
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
@@ -37,7 +37,7 @@ from gpufleet_planner.sizing.device import (
 )
 from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
-from gpufleet_planner.sizing.relief import relief
+from gpufleet_planner.sizing.relief import ledger_of, relief
 from gpufleet_planner.sizing.request import (
     SizedWorkload,
     SizeRequest,
@@ -48,10 +48,9 @@ from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
 from gpufleet_planner.sizing.throughput import (
     EmbeddingSpeed,
     check_capability,
-    embedding_ledger,
     embedding_speed,
 )
-from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training import Training, TrainingMethod
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.sizing.training_state import Loss
@@ -161,12 +160,12 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if has_errors(findings):
         return _refused(chosen, device, findings)
     if workload.trains:
-        job = training_of(request, workload, weights)
-        return _training_answer(model, job, request, device, parallel, findings)
-    serving = serving_of(request, chosen, weights, cache)
+        work: Training | Serving = training_of(request, workload, weights)
+    else:
+        work = serving_of(request, chosen, weights, cache)
     if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
-    return _serving_answer(model, serving, request, device, parallel, findings)
+    return _answer(model, work, request, device, parallel, findings)
 
 
 def request_parts(
@@ -271,57 +270,58 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     return Training(**job)
 
 
-def _training_answer(
+def _answer(
     model: Architecture,
-    job: Training,
+    work: Training | Serving,
     request: SizeRequest,
     device: Device | None,
     parallel: Parallelism,
     findings: list[Finding],
 ) -> Sizing:
-    need = training_ledger(model, job, parallel)
-    asked, link, speed = request.network, None, None
-    if asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
+    trains, asked, link = isinstance(work, Training), request.network, None
+    need = ledger_of(model, work, parallel)
+    room = speed = tested = None
+    if trains and asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
         link = network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
-    if device is not None:
-        speed = training_speed(model, job, device, parallel, link)
+    if device is None:
+        pass
+    elif isinstance(work, Training):
+        speed = training_speed(model, work, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(_finding("training-on-shared-gpu", device=device.label))
-    fits = _fits(model, job, parallel, need, device, findings)
-    gpus = parallel.training_gpus
-    reported = ordered(findings)
-    return Sizing(model, need, device, gpus, fits, None, speed, reported, job, parallel, link)
-
-
-def _serving_answer(
-    model: Architecture,
-    serving: Serving,
-    request: SizeRequest,
-    device: Device | None,
-    parallel: Parallelism,
-    findings: list[Finding],
-) -> Sizing:
-    if not model.causal:
-        need = embedding_ledger(model, serving, parallel)
-        fits = _fits(model, serving, parallel, need, device, findings)
-        gpus = parallel.serving_gpus
-        passes = None if device is None else embedding_speed(model, serving, device, parallel)
-        reported = ordered(findings)
-        return Sizing(model, need, device, gpus, fits, None, passes, reported, serving, parallel)
-    need = serving_ledger(model, serving, parallel)
-    room = speed = tested = None
-    if device is not None and not_known(model, serving.engine) is None:
-        room = capacity(model, serving, device.usable_bytes, parallel)
-        replica = serving_replica(model, serving, device, parallel)
+    elif not model.causal:
+        speed = embedding_speed(model, work, device, parallel)
+    elif not_known(model, work.engine) is None:
+        room = capacity(model, work, device.usable_bytes, parallel)
+        replica = serving_replica(model, work, device, parallel)
         if replica is not None:
-            speed = replica.speed(serving.batch)
+            speed = replica.speed(work.batch)
             if request.load_test is not None and replica.room:
                 tested = load_answer(request.load_test, replica)
-    fits = _fits(model, serving, parallel, need, device, findings)
+    fits = _fits(model, work, parallel, need, device, findings)
+    if isinstance(work, Serving) and model.causal and device is not None:
+        fits = _starts(model, work, parallel, device, room, fits, findings)
+    gpus = parallel.training_gpus if trains else parallel.serving_gpus
+    reported = ordered(findings)
+    return Sizing(
+        model, need, device, gpus, fits, room, speed, reported, work, parallel, link, tested
+    )
+
+
+def _starts(
+    model: Architecture,
+    serving: Serving,
+    parallel: Parallelism,
+    device: Device,
+    room: CacheCapacity | None,
+    fits: bool | None,
+    findings: list[Finding],
+) -> bool | None:
+    """Whether an engine starts, and holds the batch at once; None: not known."""
     if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
         fits = False
         findings.append(refusal)
-    if fits and device is not None and room is not None and room.sequences < serving.batch:
+    if fits and room is not None and room.sequences < serving.batch:
         fits, part, usable = False, "", device.usable_bytes
         if serving.engine is not InferenceEngine.TRANSFORMERS:
             taken = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
@@ -336,12 +336,7 @@ def _serving_answer(
                 part=part,
             )
         )
-    if fits:
-        fits = starts(model, serving, room, findings)
-    gpus = parallel.serving_gpus
-    reported = ordered(findings)
-    answer = Sizing(model, need, device, gpus, fits, room, speed, reported, serving, parallel)
-    return replace(answer, load_test=tested)
+    return starts(model, serving, room, findings) if fits else fits
 
 
 _SMALLER = {
