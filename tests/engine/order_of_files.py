@@ -123,6 +123,7 @@ NIGHTLY = {
     "test_doctor_karpenter.py": 155,
     "test_idle.py": 240,
     "test_prometheus.py": 20,
+    "test_dashboard_pictures.py": 30,
     "test_promtool.py": 20,
     "test_operands.py": 18,
     "test_simulator_chart.py": 18,

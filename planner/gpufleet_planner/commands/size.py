@@ -32,7 +32,7 @@ from gpufleet_planner.commands.size_choices import (
 )
 from gpufleet_planner.planning.choice import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.load_answer import load_answer_text
+from gpufleet_planner.sizing.load_test import LoadFigures
 from gpufleet_planner.sizing.request import (
     NOT_MODELLED,
     LoadTestRequest,
@@ -132,7 +132,7 @@ def command(
         answer = size(request, load())
         chosen = choose_for(request, answer, market, load())
         answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
-    asked, chosen_lines = _explained(answer, chosen) if explain else ((), ())
+    asked, chosen_lines = _explained(answer, chosen) if explain else ([], [])
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if explain:
@@ -156,20 +156,18 @@ def command(
     raise SystemExit(exit_code(answer.findings))
 
 
-def _explained(
-    answer: Sizing, chosen: Chosen | None
-) -> "tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]":
+def _explained(answer: Sizing, chosen: Chosen | None) -> "tuple[list[ExplanationLine], ...]":
     """The numbers of what was requested, and of the cheapest choice."""
     # Computed on request only: the derivation is slow.
-    from gpufleet_planner.explanation.explain import Setting, explain_option, explain_setting
+    from gpufleet_planner.explanation.explain import explain_option, explain_setting
 
     if answer.model is None or answer.work is None:
-        return (), ()
-    setting = Setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
+        return [], []
+    asked = explain_setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
     best = None if chosen is None or chosen.choice is None else chosen.choice.best
     if best is None or chosen is None:
-        return explain_setting(setting), ()
-    return explain_setting(setting), explain_option(chosen.need, best)
+        return list(asked), []
+    return list(asked), list(explain_option(chosen.need, best))
 
 
 def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -224,7 +222,7 @@ def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
     for line in _device_lines(answer):
         click.echo(line)
     if answer.load_test is not None and request is not None and request.load_test is not None:
-        click.echo(load_answer_text(request.load_test, answer.load_test))
+        click.echo(_tested(request.load_test, answer.load_test))
     print_findings(answer.findings)
 
 
@@ -308,3 +306,21 @@ def _device(device: Device) -> dict[str, Any]:
         "bandwidthShare": round(float(device.bandwidth_share), 6),
         "memoryLimitEnforced": device.enforced,
     }
+
+
+def _tested(asked: LoadTestRequest, answer: LoadFigures) -> str:
+    """One line of text."""
+    how = "all at once"
+    if asked.rate is not None:
+        how = f"{asked.rate:g} a second at random"
+    elif asked.clients is not None:
+        how = f"{asked.clients} clients"
+    low, high = (1000 * seconds for seconds in answer.token_seconds_range or (0.0, 0.0))
+    least, most = answer.tokens_per_second_range or (0.0, 0.0)
+    paused = f"; sequences paused for room {answer.pauses} times" if answer.pauses else ""
+    return (
+        f"load test of {asked.prompts} prompts, {how}, {asked.lengths} lengths, means over the "
+        f"requests: first token {answer.first_token_seconds:.3f} s, "
+        f"{1000 * answer.token_seconds:.1f} ms per token ({low:.1f} to {high:.1f}), "
+        f"{answer.tokens_per_second:.0f} tokens/s ({least:.0f} to {most:.0f}){paused}"
+    )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -105,18 +105,6 @@ def _source(name: str, work: str) -> str:
     return row_of("sources", of=work, name=name)["source"]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The sized workload and its hardware."""
-
-    model: Architecture
-    work: Serving | Training
-    parallel: Parallelism
-    device: Device | None
-    link: Link | None = None
-    """Training: what joins the machines; None: one machine."""
-
-
 def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     """For people: one number a line, its formula and its source below it."""
     shown: list[str] = []
@@ -132,11 +120,6 @@ def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     return "\n".join(shown)
 
 
-def explain_setting(setting: Setting) -> tuple[ExplanationLine, ...]:
-    """Model, memory, device and speed."""
-    return tuple(_setting_lines(setting))
-
-
 def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[ExplanationLine, ...]:
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     reached = option.reached
@@ -148,8 +131,8 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     work = reached.training or _served(need, option)
     across = reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
-    setting = Setting(need.model, work, reached.parallel, option.share, link)
-    return (*explain_setting(setting), *_bought(option, need.replicas, need.confidence))
+    setting = explain_setting(need.model, work, reached.parallel, option.share, link)
+    return (*setting, *_bought(option, need.replicas, need.confidence))
 
 
 def _served(need: WorkloadNeed, option: Option) -> Serving:
@@ -161,10 +144,17 @@ def _served(need: WorkloadNeed, option: Option) -> Serving:
     return replace(chosen, batch=min(reached.batch, ceil(chosen.batch / reached.copies)))
 
 
-def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
-    model, work, parallel, device = setting.model, setting.work, setting.parallel, setting.device
-    facts = {one.name: getattr(setting, one.name) for one in fields(setting)}
-    facts |= {"trains": isinstance(work, Training), "count": count_parameters(model)}
+def explain_setting(
+    model: Architecture,
+    work: Serving | Training,
+    parallel: Parallelism,
+    device: Device | None,
+    link: Link | None = None,
+) -> Iterator[ExplanationLine]:
+    """Model, memory, device and speed of a workload on its hardware. `link`: of training, what
+    joins the machines; None: one machine."""
+    facts: dict[str, Any] = {"model": model, "work": work, "parallel": parallel, "device": device}
+    facts |= {"link": link, "trains": isinstance(work, Training), "count": count_parameters(model)}
     yield from _lines("model", facts, parts=_parameters(model))
     for assumption in model.assumptions:
         yield from _lines("model/assumption", facts, assumption=assumption)
@@ -183,7 +173,7 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
         yield from _lines("memory/room", facts, room=room, taken=_taken(work, device, parallel))
     yield from _lines(f"device/{device.kind.value}", facts)
     if isinstance(work, Training):
-        kind, speed = "training", training_speed(model, work, device, parallel, setting.link)
+        kind, speed = "training", training_speed(model, work, device, parallel, link)
     elif model.causal:
         kind, speed = "serving", serving_speed(model, work, device, parallel)
     else:
@@ -198,17 +188,10 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
 
 def _parameters(model: Architecture) -> str:
     count = count_parameters(model)
-    parts = {
-        "attention": count.mixers,
-        "feed-forward": count.feed_forward,
-        "experts": count.experts,
-        "routers": count.router,
-        "norms": count.norms,
-        "embeddings": count.embeddings,
-        "head": count.head,
-        "other": count.other,
-    }
-    return " + ".join(f"{size:,} {name}" for name, size in parts.items() if size)
+    parts = {"attention": "mixers", "feed-forward": "feed_forward", "routers": "router"}
+    names = ("attention", "feed-forward", "experts", "routers", "norms", "embeddings", "head")
+    sizes = {name: getattr(count, parts.get(name, name)) for name in (*names, "other")}
+    return " + ".join(f"{size:,} {name}" for name, size in sizes.items() if size)
 
 
 def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> dict[str, Any]:

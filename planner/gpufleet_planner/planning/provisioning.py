@@ -32,17 +32,27 @@ def validate_provisioning(need: WorkloadNeed, option: Option, path: str = "") ->
     are modelled; an amount that a machine's row does not state is not validated."""
     reached, device, name = option.reached, option.share.label, need.name
     use = reached.need_bytes / reached.usable_bytes
-    if not LOW_MEMORY_USE <= use <= TIGHT_MEMORY_USE:
-        low = use < LOW_MEMORY_USE
+    percent, part = f"{100 * use:.0f}", round(use, 4)
+    if use < LOW_MEMORY_USE:
         yield _finding(
-            "over-provisioned-memory" if low else "under-provisioned-memory",
+            "over-provisioned-memory",
             path,
             workload=name,
             device=device,
-            percent=f"{100 * use:.0f}",
+            percent=percent,
             binding=reached.binding,
-            use=round(use, 4),
-            limit=LOW_MEMORY_USE if low else TIGHT_MEMORY_USE,
+            use=part,
+            limit=LOW_MEMORY_USE,
+        )
+    elif use > TIGHT_MEMORY_USE:
+        yield _finding(
+            "under-provisioned-memory",
+            path,
+            workload=name,
+            device=device,
+            percent=percent,
+            use=part,
+            limit=TIGHT_MEMORY_USE,
         )
     rate, asked = reached.tokens_per_second, reached.asked_tokens_per_second
     if rate and asked and asked / rate < LOW_RATE_USE:

@@ -1,6 +1,6 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf, log
 
@@ -21,8 +21,11 @@ from gpufleet_planner.sizing.load_test import (
     LoadedEngine,
     LoadFigures,
     Reserve,
+    at_random,
+    drawn,
     load_test,
 )
+from gpufleet_planner.sizing.request import LoadTestRequest
 from gpufleet_planner.sizing.throughput import (
     ServedKind,
     Spread,
@@ -222,6 +225,19 @@ class ServingReplica:
         next request after their answer, as in load tests."""
         each = (self.prompt_tokens, self.output_tokens)
         return load_test(self.loaded_engine(), [each] * (clients * ROUNDS), clients)
+
+    def tested(self, asked: LoadTestRequest) -> LoadFigures:
+        """A load test, followed step by step, with the ranges of published load tests."""
+        lengths = drawn(asked.lengths, asked.prompts, self.prompt_tokens, self.output_tokens)
+        times = None if asked.rate is None else at_random(asked.rate, asked.prompts)
+        found = load_test(self.loaded_engine(), lengths, asked.clients, times)
+        spread = spread_of(self.kind, burst=asked.rate is None and asked.clients is None)
+        token, rate = found.token_seconds, found.tokens_per_second
+        return replace(
+            found,
+            token_seconds_range=(token * spread.least, token * spread.most),
+            tokens_per_second_range=(rate / spread.most, rate / spread.least),
+        )
 
     def loaded_engine(self) -> LoadedEngine:
         """The replica as load tests find it."""

@@ -1,5 +1,6 @@
 """`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ from gpufleet_planner.sizing.device import (
     time_slice,
     whole_gpu,
 )
-from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
+from gpufleet_planner.sizing.load_test import LoadFigures
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.relief import ledger_of, relief
 from gpufleet_planner.sizing.request import (
@@ -130,7 +131,7 @@ class Sizing:
     parallel: Parallelism = _ALONE
     link: Link | None = None
     """Network between training's data ranks, where the request states it."""
-    load_test: LoadAnswer | None = None
+    load_test: LoadFigures | None = None
     """The modelled result of the request's load test."""
 
 
@@ -249,6 +250,26 @@ def context_rules(
     return tuple(findings)
 
 
+def validate_load_test(
+    request: SizeRequest, workload: SizedWorkload | None, device: Device | None
+) -> Iterator[Finding]:
+    """Inputs of a load test that the request does not have."""
+    if request.load_test is None:
+        return
+    if workload is not None and workload is not SizedWorkload.INFERENCE:
+        yield _finding("load-test-not-followed/answers", workload=workload)
+    if request.engine is InferenceEngine.TRANSFORMERS:
+        yield _finding("load-test-not-followed/transformers")
+    if request.gpu is None:
+        yield _finding("load-test-not-followed/gpu")
+    elif device is not None and device.rates is None:
+        yield _finding("load-test-not-followed/rates", gpu=device.gpu.key)
+    missing = [name for name in ("prompt", "output") if getattr(request, name) is None]
+    yield from (_finding("load-test-not-followed/mean", name, name=name) for name in missing)
+    if request.load_test.rate is not None and request.load_test.clients is not None:
+        yield _finding("load-test-not-followed/both")
+
+
 def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFormat) -> Training:
     """The training part of a request."""
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
@@ -297,7 +318,7 @@ def _answer(
         if replica is not None:
             speed = replica.speed(work.batch)
             if request.load_test is not None and replica.room:
-                tested = load_answer(request.load_test, replica)
+                tested = replica.tested(request.load_test)
     fits = _fits(model, work, parallel, need, device, findings)
     if isinstance(work, Serving) and model.causal and device is not None:
         fits = _starts(model, work, parallel, device, room, fits, findings)
