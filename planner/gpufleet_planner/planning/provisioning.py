@@ -12,7 +12,7 @@ from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.option import Option, rank
+from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.workloads import PlacedWorkload
 from gpufleet_planner.sizing.device import DeviceShare
 
@@ -86,7 +86,7 @@ def validate_gpu(
     mine, best = stated.best, everything.best
     if mine is None or best is None or None in (mine.billed_micro_usd, best.billed_micro_usd):
         return ()
-    had, least = rank(mine)[1], rank(best)[1]
+    had, least = mine.rank[1], best.rank[1]
     if least >= 0.75 * had:
         return ()
     found = _finding(
