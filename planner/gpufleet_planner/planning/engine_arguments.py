@@ -123,12 +123,22 @@ def check_manifests(plan: PlannedFleet) -> Iterator[Finding]:
         argument = next((a for a in engine_arguments(work) if a.startswith("--model")), None)
         if argument is None:
             continue
+        path, name, model = f"{work.path}.model", entry.name, entry.model
         handed, others = _repository(work), () if work.need is None else work.need.hub[1:]
-        facts: dict[str, object] = {"value": entry.model, "workload": entry.name}
-        facts |= {"argument": argument, "repository": handed, "others": others}
-        facts["also"] = f"; {', '.join(others)} have the same shape" if others else ""
-        row = "model-hub-id-chosen" if "/" in handed else "model-not-a-hub-id"
-        yield _finding(row, f"{work.path}.model", **facts)
+        if "/" not in handed:
+            yield _finding(
+                "model-not-a-hub-id", path, value=model, workload=name, argument=argument
+            )
+            continue
+        yield _finding(
+            "model-hub-id-chosen",
+            path,
+            value=model,
+            workload=name,
+            repository=handed,
+            also=f"; {', '.join(others)} have the same shape" if others else "",
+            others=others,
+        )
 
 
 def _repository(work: PlacedWorkload) -> str:
