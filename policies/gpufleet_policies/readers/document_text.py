@@ -15,7 +15,7 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.building import DataBuilder
 from gpufleet.documents.document import Document
 from gpufleet.documents.go_scalars import go_scalar
-from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS
+from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.shapes import is_mapping, rewritten

@@ -13,7 +13,6 @@ from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.reading import place_of
-from gpufleet_policies.wrappers.application_sets import reads_repository
 from gpufleet_policies.wrappers.charts import known_chart
 from gpufleet_policies.wrappers.files import is_kustomization
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
@@ -28,15 +27,12 @@ def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     for place in inline_patches(document) if is_kustomization(document, locator.file) else ():
         reason = "a patch is validated only with the object that it changes"
         yield NotJudged(locator=locator, what="patch", reason=reason, place=place)
-    is_set = document.get("kind") == "ApplicationSet" and reads_repository(document)
+    generated = document if document.get("kind") == "ApplicationSet" else None
     for release in releases_of(document, locator.file):
         named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
-        if release.needs or is_set:
+        if release.needs or generated:
             yield UnopenedRelease(
-                locator=named,
-                annotations=annotations,
-                release=release,
-                document=document if is_set else None,
+                locator=named, annotations=annotations, release=release, document=generated
             )
         else:
             yield from opened(release, named, annotations)

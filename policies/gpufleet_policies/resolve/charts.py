@@ -9,6 +9,7 @@ v3.18.6; fluxcd/source-controller internal/helm/chart/builder_local.go at 118a10
 replace the `values.yaml` of a chart).
 """
 
+import gzip
 import io
 import json
 import os
@@ -16,9 +17,9 @@ import posixpath
 import re
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,7 +66,9 @@ def rendered(folder: str, release: WrappedRelease, tree: Tree) -> list[Made]:
     if not tree.is_folder(folder):
         raise UnresolvedError(f"the chart {folder} is not among the files")
     given = [one for one in release.sources if not one.instead]
-    instead = [one for one in release.sources if one.instead and not (one.held and one.held.optional)]
+    instead = [
+        one for one in release.sources if one.instead and not (one.held and one.held.optional)
+    ]
     for one in (own := values_of(instead, yaml_value), parts := values_of(given, yaml_value)):
         if one.missing:
             raise UnresolvedError(f"its values are not among the files: {one.missing[0]}")
@@ -118,7 +121,7 @@ def texts_of(folder: str, tree: Tree, depth: int = 0) -> Iterator[bytes]:
     """Templates and values of a chart and of its parts, archives among them. Raises
     UnresolvedError."""
     if folder.endswith(".tgz"):
-        yield from _archived(tree.content(folder))
+        yield _unpacked(tree.content(folder))
         return
     own = Path(folder)
     for one in (*own.glob("templates/**/*"), *own.glob("*values*"), *own.glob("values/*")):
@@ -130,26 +133,19 @@ def texts_of(folder: str, tree: Tree, depth: int = 0) -> Iterator[bytes]:
 
 _DEEPEST = 5
 """Levels of charts inside charts."""
-_OF_CHART = re.compile(r"/templates/|values[^/]*$|\.tgz$")
+_LARGEST = 16 * MANIFESTS.size
+"""Bytes of an archive without compression."""
 
 
-def _archived(content: bytes, depth: int = 0) -> Iterator[bytes]:
-    left = MANIFESTS.size
+def _unpacked(archive: bytes) -> bytes:
+    """The files of an archive, with their headers."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
-            for one in archive:
-                left -= one.size
-                if left < 0:
-                    raise UnresolvedError(f"an archive is larger than {MANIFESTS.size >> 20} MiB")
-                file = archive.extractfile(one) if _OF_CHART.search(one.name) else None
-                if file is None:
-                    continue
-                if one.name.endswith(".tgz") and depth < _DEEPEST:
-                    yield from _archived(file.read(), depth + 1)
-                else:
-                    yield file.read()
-    except (tarfile.TarError, OSError, EOFError) as problem:
+        text = gzip.GzipFile(fileobj=io.BytesIO(archive)).read(_LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as problem:
         raise UnresolvedError(f"an archive cannot be read: {problem}") from None
+    if len(text) > _LARGEST:
+        raise UnresolvedError(f"an archive is larger than {_LARGEST >> 20} MiB")
+    return text
 
 
 def _data(file: str, tree: Tree) -> Mapping[str, Any]:

@@ -34,13 +34,6 @@ class Repository:
     data: Callable[[str], Any] = lambda _: None
 
 
-def reads_repository(document: Mapping[str, Any]) -> bool:
-    """Whether an ApplicationSet has a generator over the folders or files of a repository."""
-    found = [one for _, one in entries_at(document, "spec.generators")]
-    below = [one for outer in found for _, one in entries_at(outer, "matrix.generators")]
-    return any("git" in one for one in (*found, *below))
-
-
 def applications(
     document: Mapping[str, Any], repository: Repository = Repository()
 ) -> Iterator[dict[str, Any]]:

@@ -25,4 +25,4 @@ class UnopenedRelease(Subject):
 
     release: WrappedRelease
     document: Mapping[str, Any] | None = None
-    """The ApplicationSet that makes it for folders or files of a repository; None: another one."""
+    """The ApplicationSet that it is of; None: another object."""
