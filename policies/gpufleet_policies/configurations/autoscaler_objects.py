@@ -91,18 +91,11 @@ def validate_keda(
     ]
     # Without any of them an empty answer is right, if another trigger starts the pods.
     if silent and (all(of_pods) or not to_zero or as_mapping(spec.get("fallback")) is None):
-        report.add(
-            "autoscaler-silence-is-zero",
-            child(child(child(place, "triggers"), silent[0]), "metadata"),
-            "while the exporter is silent the load counts as 0"
-            + (f", by {len(silent)} triggers" if len(silent) > 1 else "")
-            + (
-                "; its `fallback` is for errors, and an empty answer is not an error"
-                if as_mapping(spec.get("fallback"))
-                else ""
-            ),
-            'write `ignoreNullValues: "false"`, and a `fallback`',
-        )
+        which = f", by {len(silent)} triggers" if len(silent) > 1 else ""
+        if as_mapping(spec.get("fallback")):
+            which += "; its `fallback` is for errors, and an empty answer is not an error"
+        where = child(child(child(place, "triggers"), silent[0]), "metadata")
+        report.say("autoscaler-silence-is-zero", where, which=which)
     kinds = {str(one.get("type")) for one in triggers}
     if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
         never = target.lacks_cpu and "Utilization" in str(triggers)

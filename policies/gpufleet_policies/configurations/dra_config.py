@@ -52,10 +52,8 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
 
 def _report(problem: SchemaProblem, report: CheckReport) -> None:
     if problem.kind is SchemaProblemKind.UNKNOWN:
-        name = str(problem.steps[-1])
-        text = f'strict decoding error: unknown field "{name}"'
-        path = path_of(problem.steps, "")
-        report.add("dra-field-unknown", path, text, problem.fix, value=name)
+        path, name = path_of(problem.steps, ""), str(problem.steps[-1])
+        report.say("dra-field-unknown", path, fix=problem.fix, value=name)
         return
     report_problem(problem, SCHEMA_CODES, report, code=_SPECIAL.get(problem.steps))
 

@@ -241,15 +241,10 @@ def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> 
     if name in CLASSES or name in context.device_classes or not name.endswith("nvidia.com"):
         return
     near = [known for known in CLASSES if _FORMS.sub(r"\1", name) == known]
-    alike = bool(near)
-    report.add(
-        "dra-class-misspelt" if alike else "dra-class-unknown",
-        place,
-        f"the driver's chart creates no device class {name}"
-        + ("" if alike else ", and this text does not either: without it nothing is allocated"),
-        f"write `{near[0]}`" if alike else f"one of {', '.join(CLASSES)}",
-        value=name,
-    )
+    if near:
+        report.say("dra-class-misspelt", place, value=name, near=near[0])
+    else:
+        report.say("dra-class-unknown", place, value=name, classes=list(CLASSES))
 
 
 def _validate_selectors(
@@ -313,8 +308,7 @@ def _validate_constraint(
 ) -> None:
     keys = ("matchAttribute", "distinctAttribute")
     if sum(key in item for key in keys) != 1:
-        text = f"exactly one of {keys[0]} and {keys[1]} is required"
-        report.add("dra-field-missing", child(place, keys[0]), text, f"write one {keys[0]}")
+        report.say("dra-field-missing/attribute", child(place, keys[0]))
     for key in keys:
         value = item.get(key)
         if not isinstance(value, str):

@@ -62,26 +62,20 @@ def _validate_values(values: list[str], known: str, where: str, report: CheckRep
     for index, value in enumerate(values):
         if known and not re.fullmatch(known, value):
             fix = f"write {known.replace('|', ' or ')}"
-            _add_value(value, child(where, index), fix, report)
-
-
-def _add_value(value: str, where: str, fix: str, report: CheckReport) -> None:
-    report.say("karpenter-requirement-invalid", where, value=value, fix=fix)
+            place = child(where, index)
+            report.say("karpenter-requirement-invalid", place, value=value, fix=fix)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
-    wrong: tuple[str, str] | None = None
     if not isinstance(operator, str):
         return  # the definition refuses it
     if operator in {"In", "NotIn"} and not values:
-        wrong = f"{operator} needs a value", "write `values: [...]`"
+        report.say("karpenter-requirement-invalid/needs", where, operator=operator)
     elif operator in {"Exists", "DoesNotExist"} and values:
-        wrong = f"{operator} takes no values", "remove them"
+        report.say("karpenter-requirement-invalid/takes", where, operator=operator)
     elif operator in NUMERIC and (len(values) != 1 or not values[0].isdecimal()):
         found = ", ".join(values) or "none"
-        wrong = f"{operator} takes one whole number, found {found}", 'write `values: ["1"]`'
-    if wrong is not None:
-        report.add("karpenter-requirement-invalid", where, *wrong)
+        report.say("karpenter-requirement-invalid/number", where, operator=operator, found=found)
 
 
 def _validate_key(key: str, where: str, report: CheckReport) -> None:
@@ -108,7 +102,8 @@ def validate_group(template: Mapping[str, Any], where: str, report: CheckReport)
             for at, zone in enumerate(as_list(item.get("values")) or []):
                 if item.get("operator") == "In" and _REGION.fullmatch(str(zone)):
                     place = child(child(child(where, index), "values"), at)
-                    _add_value(str(zone), place, f"write {zone}a", report)
+                    fix = f"write {zone}a"
+                    report.say("karpenter-requirement-invalid", place, value=str(zone), fix=fix)
         name = key.removeprefix("eks.amazonaws.com/instance-")
         if group == AWS.rstrip("/") and name != key:
             place = child(child(where, index), "key")

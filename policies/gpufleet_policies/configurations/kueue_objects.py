@@ -77,13 +77,10 @@ def _validate_version(
     if row is not None and release.numbers is not None and not row.is_in(release.at):
         served = ", ".join(name for name, one in versions.items() if one.is_in(release.at))
         gone = row.gone is not None and not release.at < numbers(row.since)
-        report.add(
-            "kueue-version-not-served",
-            child(path, "apiVersion"),
-            f"Kueue {release} does not serve {row.name}, it "
-            + (f"went with {row.gone}" if gone else f"came with {row.since}"),
-            f"write {served}",
-            value=row.name,
+        came = f"went with {row.gone}" if gone else f"came with {row.since}"
+        where, of = child(path, "apiVersion"), str(release)
+        report.say(
+            "kueue-version-not-served", where, value=row.name, of=of, came=came, served=served
         )
 
 

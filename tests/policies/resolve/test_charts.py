@@ -592,3 +592,70 @@ def test_what_changes_objects_after_helm_is_not_guessed(
     found = audit(tmp_path)
     assert of(FEWER, found) == []
     assert reason in str([one["reason"] for one in found["notJudged"]])
+
+
+RELEASE = """\
+resource "helm_release" "llm" {
+  name      = "llm"
+  namespace = "serving"
+  chart     = CHART
+  values    = VALUES
+  MORE
+}
+"""
+MODULE = 'module "llm" {\n  source = "../modules/llm"\n  gpus   = 4\n}\n'
+
+
+def terraform(chart: str, values: str = "[]", more: str = "") -> str:
+    return RELEASE.replace("CHART", chart).replace("VALUES", values).replace("MORE", more)
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"main.tf": terraform('"./charts/server"', more='set {\n name = "gpus"\n value = 4\n }')},
+        {"infra/main.tf": terraform('"${path.module}/../charts/server"',
+         more='set = [{ name = "gpus", value = "4" }]')},
+        {"infra/main.tf": terraform('"../charts/server"', '[file("${path.module}/llm.yaml")]'),
+         "infra/llm.yaml": "gpus: 4\n"},
+        {"live/main.tf": MODULE, "modules/llm/main.tf": 'variable "gpus" {}\n' + terraform(
+         '"../../charts/server"', '[yamlencode({ gpus = var.gpus })]')},
+        {"Pulumi.yaml": "name: x\nruntime: yaml\nresources:\n  llm:\n"
+         "    type: kubernetes:helm.sh/v3:Release\n    properties: {chart: ./charts/server, "
+         "name: llm, namespace: serving, values: {gpus: 4}}\n"},
+    ],
+    ids=["set block", "set list", "file", "module", "pulumi"],
+)  # fmt: skip
+def test_a_release_of_a_program_gives_its_values(tmp_path: Path, files: dict[str, str]) -> None:
+    eight = {"charts/server/values.yaml": "gpus: 8\nreplicas: 1\nname: llm\n"}
+    write(tmp_path, CHART | eight | files)
+    (one,) = of(FEWER, audit(tmp_path))
+    assert one["object"] == "Deployment serving/llm"
+    assert "requests 4 x" in one["text"]
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    ("values", "more"),
+    [
+        ("[]", 'set {\n name = "gpus"\n value = var.gpus\n }'),
+        ("[]", 'dynamic "set" {\n for_each = var.set\n content { name = "gpus" }\n }'),
+        ("[]", 'set_sensitive {\n name = "gpus"\n value = "4"\n }'),
+        ("var.values", ""),
+        ('[templatefile("${path.module}/llm.yaml", { gpus = 4 })]', ""),
+        ('[file("missing.yaml")]', ""),
+        ("[<<-EOT\n    gpus: ${var.gpus}\n  EOT\n  ]", ""),
+        ("[]", 'postrender {\n binary_path = "./patch.sh"\n }'),
+    ],
+)
+def test_values_that_only_a_plan_knows_are_not_the_defaults(
+    tmp_path: Path, values: str, more: str
+) -> None:
+    eight = {"charts/server/values.yaml": "gpus: 8\nreplicas: 1\nname: llm\n"}
+    write(tmp_path, CHART | eight | {"main.tf": terraform('"./charts/server"', values, more)})
+    found = audit(tmp_path)
+    assert of(FEWER, found) == []
+    assert [one["object"] for one in found["notJudged"] if one["what"] == "render"] == [
+        str(tmp_path / "charts/server")
+    ]
