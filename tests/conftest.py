@@ -11,12 +11,14 @@ import os
 import signal
 import ssl
 import sys
+from pathlib import Path
 
 import pytest
 from google.rpc import status_pb2
 from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
+from tests.on_change import is_for_the_night, mark_resting
 from tests.quarantine import mark_quarantined
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -47,7 +49,15 @@ LONG_ONES = (
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_quarantined(items, config.rootpath)
+    mark_resting(items)
     items.sort(key=lambda item: not item.nodeid.startswith(LONG_ONES))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which no test is selected: half of the engine's."""
+    if "not nightly" not in (config.option.markexpr or "") or collection_path.suffix != ".py":
+        return None
+    return is_for_the_night(collection_path.relative_to(config.rootpath).as_posix()) or None
 
 
 class _ClosedWhenReset(ssl.SSLSocket):

@@ -5,8 +5,9 @@ changed is tried as a whole.
 """
 
 import os
+import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,6 @@ from typing import Any, TypeVar
 import pytest
 
 Item = TypeVar("Item")
-Test = TypeVar("Test", bound=Callable[..., Any])
 ALL = bool(os.environ.get("GPUFLEET_ALL_EXAMPLES"))
 PART = 4
 """One of this number is tried with every commit."""
@@ -51,15 +51,26 @@ def at_night(*rows: Any, changed: str = "") -> list[Any]:
     return [pytest.param(*(r if isinstance(r, tuple) else (r,)), marks=marks) for r in rows]
 
 
-def nightly_unless(*files: str) -> Callable[[Test], Test]:
-    """Decorator of a test that runs at night, and with a commit that changed one of `files`."""
-    return (lambda test: test) if has_changed(*files) else pytest.mark.nightly
-
-
 def has_changed(*files: str) -> bool:
-    """Whether a file has changed whose path ends as one of `files`; also if Git cannot tell."""
+    """Whether a file has changed whose path ends as one of `files`; also if Git cannot tell.
+
+    Args:
+        files: Ends of paths, patterns too. One that ends with `/` is a folder: all that is in it.
+    """
     found = changed_files()
-    return found is None or any(Path(one).match(end) for one in found for end in files)
+    return found is None or any(is_named(one, end) for one in found for end in files)
+
+
+def is_named(path: str, end: str) -> bool:
+    """Whether a path of the repository ends as `end`, or is in a folder that ends so."""
+    return pattern(end).search(path) is not None
+
+
+@cache
+def pattern(end: str) -> re.Pattern[str]:
+    """Of a path's end, in which `*` is any part of one name."""
+    text = "[^/]*".join(re.escape(word) for word in end.split("*"))
+    return re.compile(f"(?:^|/){text}{'' if end.endswith('/') else '$'}")
 
 
 @cache

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.properties import MachineDifference
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 

@@ -265,16 +265,19 @@ def await_ready(work: MachineWork, live: Observed) -> Observed:
 
 def _await_guest(work: MachineWork, live: Observed) -> Observed:
     settings = work.settings
-    if settings.wait_for is VsphereWaitFor.POWER_ON:
-        return live
 
     def ready(now: Observed) -> bool:
-        if settings.wait_for is VsphereWaitFor.TOOLS:
-            return now.tools_running
-        if settings.wait_for is VsphereWaitFor.JOINED:
-            return now.extra_config.get(JOINED_KEY) == "done"
-        # An address that other machines can reach.
-        return bool(now.address) and not now.address.startswith(_LINK_LOCAL)
+        states = {
+            VsphereWaitFor.POWER_ON: True,
+            VsphereWaitFor.TOOLS: now.tools_running,
+            VsphereWaitFor.JOINED: now.extra_config.get(JOINED_KEY) == "done",
+            # An address that other machines can reach.
+            VsphereWaitFor.ADDRESS: now.address and not now.address.startswith(_LINK_LOCAL),
+        }
+        return bool(states[settings.wait_for])
+
+    if ready(live):
+        return live
 
     live = until(work.session, live, settings.timeouts.address, ready)
     if ready(live):

@@ -27,7 +27,7 @@ from gpufleet_vcenter.owned import MachineWork, await_clones
 from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
-from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
+from gpufleet_vcenter.rooms import Rooms, check_still_fits, release
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
@@ -122,13 +122,13 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        name = rooms.claim(wish, machine, refused)
-        if name is None:
+        host = rooms.claim(wish, machine, refused)
+        if host is None:
             assert last is not None
             raise last
         live: Observed | None = None
         try:
-            host, store = rooms.host(name), nullcontext(work.place.datastore)
+            store = nullcontext(work.place.datastore)
             if work.place.pod is not None:
                 among = members(work.session, work.place)
                 store = chosen_store(work, among, host.datastores, wish.disk_bytes)
@@ -143,10 +143,10 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             _clean_up(work, live, failure)
             if failure.code != "vsphere-gpu-capacity":
                 raise
-            refused.add(name)  # another stack took the room
+            refused.add(host.name)  # another stack took the room
             last = failure
         else:
-            runs(work)
+            release(work)
             return live
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
-from gpufleet_vcenter.changes import ANOTHER_DISK, MachineDifference, smaller_disk
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.properties import ANOTHER_DISK, DISK, MachineDifference, shrinks
 
 MARK = "gpufleet.disk."
 _VALUE = re.compile(r"(\d+):(\d+) ([0-9a-f-]{36})( keep)?")
@@ -236,7 +236,7 @@ def grow(
     if size == disk_bytes(disk):
         return
     # Whole GiB that hold the disk.
-    reason = smaller_disk(-(-disk_bytes(disk) >> 30), wanted_gib, otherwise)
+    reason = shrinks(DISK, -(-disk_bytes(disk) >> 30), wanted_gib, otherwise)
     if reason is not None:
         found.refused.append(f"{name}: {reason}")
         return

@@ -140,12 +140,6 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
     return DrsGroup(name, tuple(machines[name].vm or ()), only, never)
 
 
-def group_of(work: MachineWork) -> DrsGroup | None:
-    """The declared DRS group of the machine; None: not declared."""
-    name = work.settings.vm_group
-    return None if name is None else drs_group(work, name)
-
-
 def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None:
     """Add a machine to the group, or remove it. A machine that is already as declared is not an
     error; nor is a missing group when a machine is to be removed.

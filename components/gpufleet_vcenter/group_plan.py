@@ -9,20 +9,23 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
-from gpufleet_vcenter.changes import (
-    WORD,
-    MachineChange,
-    changes,
-    is_same_machine,
-    refused,
-    replaces,
-)
 from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing, key_of
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, inputs_kept
-from gpufleet_vcenter.properties import UNKNOWN, MachineChangeKind, Objects, has_unknown
+from gpufleet_vcenter.properties import (
+    UNKNOWN,
+    WORD,
+    MachineChange,
+    MachineChangeKind,
+    Objects,
+    changes,
+    has_unknown,
+    is_same_machine,
+    refused,
+    replaces,
+)
 
 Machine = Mapping[str, Any]
 """Inputs or outputs of one machine."""

@@ -12,7 +12,6 @@ from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import adapter_type, found_network, on_network
-from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import await_ready, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
@@ -27,7 +26,7 @@ from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import OBSERVED, MachineContext, inputs_kept, outputs
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
-from gpufleet_vcenter.properties import MachineChangeKind
+from gpufleet_vcenter.properties import MachineChange, MachineChangeKind, changes, impossible
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.remove import await_clones_of, drop, machines_of
 from gpufleet_vcenter.rooms import Rooms

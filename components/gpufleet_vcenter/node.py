@@ -62,36 +62,29 @@ def generation(given: Mapping[str, Any]) -> Any:
     Args:
         given: Inputs of the machine, without the digest.
     """
-    ignored = bool(given.get("ignoreUserDataChanges", False))
-    boot = "" if ignored else given.get("bootSha256") or ""
-    user_data = "" if ignored or boot else given.get("userData") or ""
-    vendor_data = "" if ignored else given.get("vendorData") or ""
-    meta_data = None if ignored else given.get("metaData") or None
-    addresses = None if ignored else given.get("addresses") or None
+    boot = given.get("bootSha256") or ""
+    read_once = ("userData", "vendorData", "metaData", "addresses")
+    if given.get("ignoreUserDataChanges", False):
+        boot, read_once = "", ()
+    elif boot:
+        read_once = read_once[1:]
 
     def decided(parts: dict[str, Any]) -> str:
         place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
+        vendor_data = parts.get("vendorData")
         decides = {
             **{key: parts[key] for key in _REPLACES},
             "server": endpoint.get("server"),
             "datacenter": place.get("datacenter"),
             "template": place.get("template"),
-            "userData": boot or digest(str(parts["userData"])),
+            "userData": boot or digest(str(parts.get("userData") or "")),
             # Absent, they leave the digest as it was before there were any.
-            **{key: parts[key] for key in ("metaData", "addresses") if parts[key]},
-            **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
+            **{key: parts[key] for key in ("metaData", "addresses") if parts.get(key)},
+            **({"vendorData": digest(vendor_data)} if vendor_data else {}),
         }
         text = json.dumps(decides, sort_keys=True, separators=(",", ":"), default=str)
         return digest(text)[:12]
 
-    return pulumi.Output.unsecret(
-        pulumi.Output.all(
-            **{key: given.get(key) for key in _REPLACES},
-            place=given.get("place"),
-            endpoint=given.get("endpoint"),
-            userData=user_data,
-            vendorData=vendor_data,
-            metaData=meta_data,
-            addresses=addresses,
-        ).apply(decided)
-    )
+    keys = (*_REPLACES, "place", "endpoint", *read_once)
+    known = pulumi.Output.all(**{key: given.get(key) for key in keys})
+    return pulumi.Output.unsecret(known.apply(decided))

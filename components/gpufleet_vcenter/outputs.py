@@ -46,35 +46,31 @@ def drifted(settings: NodeSettings, live: Observed, seen: MachineContext) -> dic
     First-boot data is left out, because guests clear it. GPUs that are not declared are left out
     too, because they belong to the person who added them.
     """
-    found: dict[str, Any] = {}
-    if live.firmware != seen.firmware:
-        found["firmware"] = live.firmware
-    found.update(plain_differences(settings, live))
-    if dict(seen.attributes) != dict(settings.custom_attributes):
-        found["customAttributes"] = dict(seen.attributes)
-    if tags_of(settings) - seen.tags:
-        found["tags"] = [{"category": c, "name": n} for c, n in sorted(seen.tags)]
-    found.update(adapter_drift(settings.place, seen.adapters))
-    if not live.memory_locked:
-        found["memoryLocked"] = False
-    size = disk_bytes(first_disk(live))
-    if settings.disk_gib is not None and size != settings.disk_gib << 30:
-        found["diskGib"] = size >> 30
+    gpus = Counter(settings.devices) - Counter(gpu.backing for gpu in live.gpus)
+    size, lacking_tags = disk_bytes(first_disk(live)), tags_of(settings) - seen.tags
     disks = disk_drift(settings.extra_disks, live)
-    if disks is not None:
-        found["extraDisks"] = disks
-    if Counter(settings.devices) - Counter(gpu.backing for gpu in live.gpus):
-        found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
-    if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
-        found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
     extra = {key: live.extra_config.get(key, "") for key in settings.extra_config}
-    if extra != settings.extra_config:
-        found["extraConfig"] = extra
-    if seen.node_lost_since and not seen.cannot_be_replaced:
-        found["nodeReady"] = f"not since {seen.node_lost_since}"
-    if live.power != "poweredOn":
-        found["powerState"] = live.power
-    return found
+    mmio = live.extra_config.get(MMIO_SIZE, "")
+    lost = bool(seen.node_lost_since and not seen.cannot_be_replaced)
+    values: dict[str, tuple[bool, Any]] = {
+        "firmware": (live.firmware != seen.firmware, live.firmware),
+        "customAttributes": (seen.attributes != settings.custom_attributes, {**seen.attributes}),
+        "tags": (bool(lacking_tags), [{"category": c, "name": n} for c, n in sorted(seen.tags)]),
+        "memoryLocked": (not live.memory_locked, False),
+        "diskGib": (settings.disk_gib not in (None, size / (1 << 30)), size >> 30),
+        "extraDisks": (disks is not None, disks),
+        "gpu": (bool(gpus), [device_row(*gpu.backing) for gpu in live.gpus]),
+        "mmioGib": (mmio != str(mmio_of(settings)), mmio),
+        "extraConfig": (extra != settings.extra_config, extra),
+        "nodeReady": (lost, f"not since {seen.node_lost_since}"),
+        "powerState": (not live.is_on, live.power),
+    }
+    found = {path: has for path, (differs, has) in values.items() if differs}
+    return {
+        **found,
+        **plain_differences(settings, live),
+        **adapter_drift(settings.place, seen.adapters),
+    }
 
 
 def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -146,49 +142,6 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def outputs(
-    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
-) -> dict[str, Any]:
-    """All outputs. `drifted` contains the differences from the declaration.
-
-    Args:
-        properties: The inputs, or the outputs of before.
-        settings: The same, read.
-        seen: Facts about the machine that its own properties do not contain.
-    """
-    kept = inputs_kept(properties)
-    kept.update(
-        {
-            "drifted": drifted(settings, live, seen),
-            "instanceUuid": live.instance_uuid,
-            "biosUuid": live.bios_uuid,
-            "moRef": live.moref,
-            "host": seen.host,
-            "powerState": live.power,
-            "hardwareVersionActual": live.hardware_version,
-            "guestIdActual": live.guest_id,
-            "firmware": seen.firmware,
-            "macAddresses": list(live.mac_addresses),
-            "ipAddress": live.address,
-            "gpuDevices": [
-                {**device_row(gpu.mode, gpu.what, gpu.label), "assigned": gpu.assigned}
-                for gpu in live.gpus
-            ],
-            "datastore": store_of(live),
-            "disks": [
-                {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
-                for disk in plugged_disks(live)
-            ],
-            "nodeName": settings.name,
-            # The form the vSphere cloud provider gives its nodes.
-            "providerId": f"vsphere://{live.bios_uuid}",
-            "adopted": seen.adopted,
-            "warnings": _warnings(settings, live, seen),
-        }
-    )
-    return kept
-
-
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
     # If the declaration names all adapters, others are undeclared.
@@ -211,3 +164,40 @@ def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> l
             if holds
         ),
     ]
+
+
+def outputs(
+    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
+) -> dict[str, Any]:
+    """All outputs. `drifted` contains the differences from the declaration.
+
+    Args:
+        properties: The inputs, or the outputs of before.
+        settings: The same, read.
+        seen: Facts about the machine that its own properties do not contain.
+    """
+    return {
+        **inputs_kept(properties),
+        "drifted": drifted(settings, live, seen),
+        "instanceUuid": live.instance_uuid,
+        "biosUuid": live.bios_uuid,
+        "moRef": live.moref,
+        "host": seen.host,
+        "powerState": live.power,
+        "hardwareVersionActual": live.hardware_version,
+        "guestIdActual": live.guest_id,
+        "firmware": seen.firmware,
+        "macAddresses": list(live.mac_addresses),
+        "ipAddress": live.address,
+        "gpuDevices": [{**device_row(*gpu.backing), "assigned": gpu.assigned} for gpu in live.gpus],
+        "datastore": store_of(live),
+        "disks": [
+            {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
+            for disk in plugged_disks(live)
+        ],
+        "nodeName": settings.name,
+        # The form the vSphere cloud provider gives its nodes.
+        "providerId": f"vsphere://{live.bios_uuid}",
+        "adopted": seen.adopted,
+        "warnings": _warnings(settings, live, seen),
+    }

@@ -1,7 +1,7 @@
 # pyright: standard
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -100,17 +100,13 @@ class MachineWork:
         if len(found) == 1 and self.owns(found[0]):
             return found[0]
         if found:
-            raise _not_ours(self, found)
+            names = ", ".join(f"{live.name} ({live.moref})" for live in found)
+            if len(found) > 1:
+                raise failed("ambiguous/uuid", count=len(found), work=self, names=names)
+            owner = found[0].owner or "an unknown owner"
+            raise failed("foreign-machine", names=names, work=self, owner=owner)
         _check_gone(self, moref)
         return None
-
-
-def _not_ours(work: MachineWork, found: Sequence[Observed]) -> VsphereError:
-    names = ", ".join(f"{live.name} ({live.moref})" for live in found)
-    if len(found) > 1:
-        return failed("ambiguous/uuid", count=len(found), work=work, names=names)
-    owner = found[0].owner or "an unknown owner"
-    return failed("foreign-machine", names=names, work=work, owner=owner)
 
 
 def _check_gone(work: MachineWork, moref: str) -> None:

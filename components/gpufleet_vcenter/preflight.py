@@ -12,7 +12,7 @@ from pyVmomi import vim
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
-from gpufleet_vcenter.drs import check_cluster, group_of
+from gpufleet_vcenter.drs import check_cluster, drs_group
 from gpufleet_vcenter.errors import VsphereError, failed, said
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_inventory
@@ -117,8 +117,9 @@ def check_before(work: MachineWork, count: int = 1) -> Wish:
     stores = check_storage(work, template, count)
     wanted = (wish.network for wish in found.adapters if wish.network is not None)
     networks = frozenset(str(network.reference._moId) for network in wanted)
+    group = settings.vm_group and drs_group(work, settings.vm_group)
     size = sizes(settings, template)[None]
-    return Wish(settings, stores, networks, group_of(work), count, size)
+    return Wish(settings, stores, networks, group or None, count, size)
 
 
 def validate_new(

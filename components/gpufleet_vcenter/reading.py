@@ -29,10 +29,16 @@ def properties(
     Raises:
         VsphereError: a property may not be read; the text names the privilege.
     """
-    if not objects:
+    return _retrieved(session, [_collector.ObjectSpec(obj=item) for item in objects], kind, paths)
+
+
+def _retrieved(
+    session: Session, where: list[Any], kind: type, paths: Sequence[str]
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    if not where:
         return
     wanted = _collector.FilterSpec(
-        objectSet=[_collector.ObjectSpec(obj=item) for item in objects],
+        objectSet=where,
         propSet=[_collector.PropertySpec(type=kind, pathSet=list(paths))],
         reportMissingObjectsInResults=True,
     )
@@ -76,27 +82,13 @@ def _children(
 ) -> list[tuple[Any, Mapping[str, Any]]]:
     views = session.content.viewManager
     view = session.call(lambda: views.CreateContainerView(root, [kind], True))
+    into = _collector.TraversalSpec(type=type(view), path="view", skip=False)
     try:
-        objects = session.call(lambda: _checked_view(session, view))
-        return list(properties(session, objects, kind, paths))
+        found = _collector.ObjectSpec(obj=view, skip=True, selectSet=[into])
+        return list(_retrieved(session, [found], kind, paths))
     finally:
         with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
             session.call(view.Destroy)
-
-
-def _checked_view(session: Session, view: Any) -> list[Any]:
-    wanted = _collector.FilterSpec(
-        objectSet=[_collector.ObjectSpec(obj=view)],
-        propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
-    )
-    answer = checked(
-        session.content.propertyCollector.RetrievePropertiesEx(
-            [wanted], _collector.RetrieveOptions()
-        )
-    )
-    if answer is None:
-        return []
-    return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
 
 
 def checked(answer: Any) -> Any:

@@ -1,23 +1,22 @@
-"""Places for the machines of one group: a shared inventory, and the claimed host slots.
+"""Places for the machines of one group: the claimed host slots.
 
-Two concurrent creates would both see the last free GPU. Each claims its host here before it clones,
-and reports when its machine runs. A claim counts against an inventory that was read before that
-report, unless the inventory already shows the machine running: so an old inventory can be used, and
-a newer one is trusted.
+Two concurrent creates would both see the last free GPU. Each claims its host here before it clones.
+A claim counts until the inventory shows the machine running. It ends when the machine runs, or has
+failed, and not between a look at the inventory and the choice of a host.
 """
 
 import threading
-import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import Wish, most_bound_first, place, slots_of
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import turns
 
 
 def check_still_fits(work: MachineWork, live: Observed) -> None:
@@ -51,17 +50,17 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
         )
 
 
-_PAUSE = 1.0
-"""Seconds before looking again when every free slot is claimed by another create."""
-_LONGEST_PAUSE = 10.0
+_PAUSES = (1.0, 10.0)
+"""First and longest pause in seconds before looking again when every free slot is claimed by
+another create."""
+
+_CLAIMED: dict[str, dict[str, tuple[Host, Observed]]] = defaultdict(dict)
+"""Vcenter -> instance uuid of a machine that is being made -> its host, and what it will use."""
+_LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 class Rooms:
-    """Reads the inventory if needed, and claims a host for one machine after the other.
-
-    An old inventory does no harm: later claims are known. It is read again when it shows no room,
-    because machines may have been removed.
-    """
+    """Claims a host for one machine after the other."""
 
     def __init__(self, read: Callable[[], Inventory], server: str) -> None:
         """Nothing is read yet.
@@ -71,22 +70,8 @@ class Rooms:
             server: Id of the vCenter.
         """
         self._read, self._server = read, server
-        self._lock = threading.Lock()
-        self._known: tuple[Inventory, float] | None = None
         self.checked: Wish | None = None
         """Result of `check_before` for all machines of a group. Default: each machine calls it."""
-
-    def host(self, name: str) -> Host:
-        """The host of this name.
-
-        Raises:
-            VsphereError: the host no longer exists.
-        """
-        (inventory, _), _ = self._inventory(None)
-        found = inventory.by_name().get(name)
-        if found is None:
-            raise failed("not-found/host", name=name)
-        return found
 
     def assign(self, machines: Mapping[str, NodeSettings], common: Wish) -> None:
         """Claim hosts for all machines that fit now, before any is made: a machine that fits on any
@@ -96,12 +81,13 @@ class Rooms:
             machines: Instance uuid -> declaration.
             common: Requirements of all of them on a host.
         """
-        (inventory, read_at), _ = self._inventory(None)
-        for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
-            wish = replace(common, settings=machines[machine], count=1)
-            self._claimed(machine, inventory, read_at, wish, set())
+        with _LOCKS[self._server]:
+            inventory = self._read()
+            for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
+                wish = replace(common, settings=machines[machine], count=1)
+                self._claimed(machine, inventory, wish, set())
 
-    def claim(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
+    def claim(self, wish: Wish, machine: str, refused: set[str]) -> Host | None:
         """A host with room for the machine, claimed. None: every host has refused it.
 
         Waits while all free slots are claimed by machines that are being made, for as long as a
@@ -110,93 +96,49 @@ class Rooms:
         Raises:
             VsphereError: no host has room; the text states what each lacks.
         """
-        assigned = _CLAIMED.get((self._server, machine))
-        if assigned is not None and assigned.runs_since is None and assigned.host not in refused:
-            return assigned.host
-        settings, pause = wish.settings, _PAUSE
-        deadline = time.monotonic() + settings.timeouts.clone
-        (inventory, read_at), fresh = self._inventory(None)
-        while True:
-            name = self._claimed(machine, inventory, read_at, wish, refused)
-            if name is not None:
-                return name
-            if refused and refused >= {host.name for host in inventory.hosts}:
+        settings = wish.settings
+        doing = f"waiting for a place of {settings.name}"
+        for _ in turns(settings.timeouts.clone, doing, pauses=_PAUSES):
+            with _LOCKS[self._server]:
+                assigned, _ = _CLAIMED[self._server].get(machine, (None, None))
+                if assigned is not None and assigned.name not in refused:
+                    return assigned
+                inventory = self._read()
+                host = self._claimed(machine, inventory, wish, refused)
+            if host is not None:
+                return host
+            if refused and refused >= inventory.by_name().keys():
                 return None
-            if fresh:
-                placement = place(inventory, wish)
-                if not placement.complete:
-                    raise placement.failure()
-                if refused and refused >= {n for n, row in placement.slots.items() if row.free}:
-                    return None
-                if time.monotonic() >= deadline:
-                    raise failed("gpu-capacity/claimed", settings=settings)
-                if CANCELLED.wait(pause):
-                    doing = f"waiting for a place of {settings.name}"
-                    raise failed("interrupted", doing=doing)
-                pause = min(pause * 1.5, _LONGEST_PAUSE)
-            (inventory, read_at), fresh = self._inventory(inventory)
-
-    def _inventory(self, known: Inventory | None) -> tuple[tuple[Inventory, float], bool]:
-        """An inventory other than `known` with the time when reading it began, and whether that was
-        just now."""
-        with self._lock:
-            if self._known is None or self._known[0] is known:
-                began = time.monotonic()
-                self._known = (self._read(), began)
-                return self._known, True
-            return self._known, False
+            placement = place(inventory, wish)
+            if not placement.complete:
+                raise placement.failure()
+            if refused and refused >= {name for name, row in placement.slots.items() if row.free}:
+                return None
+        raise failed("gpu-capacity/claimed", settings=settings)
 
     def _claimed(
-        self, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
-    ) -> str | None:
+        self, machine: str, inventory: Inventory, wish: Wish, refused: set[str]
+    ) -> Host | None:
         """The host with the most free room, claimed; None: all are claimed. Claims of others count
-        by their kind: a GPU that one of them will have by passthrough runs no vGPU.
-
-        Args:
-            read_at: `time.monotonic()` when reading the inventory began.
-        """
-        with _LOCK:
-            hosts = inventory.hosts
-            shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
-            claimed: dict[str, tuple[Observed, ...]] = {}
-            for (of, uuid), other in _CLAIMED.items():
-                counts = other.runs_since is None or other.runs_since > read_at
-                if of == self._server and counts and uuid not in shown | {machine}:
-                    claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
-            slots = place(inventory.with_holdings(claimed), wish).slots
-            left = {name: row.free for name, row in slots.items() if name not in refused}
-            best = min(left, key=lambda name: (-left[name], name), default=None)
-            if best is None or left[best] < 1:
-                return None
-            holding = wish.holding(machine, inventory.by_name()[best])
-            _CLAIMED[self._server, machine] = Claim(best, holding)
-            return best
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Resources of a host that a machine will use while it is being made."""
-
-    host: str
-    holding: Observed
-    runs_since: float | None = None
-    """`time.monotonic()` when the machine was first seen running. Default: not yet."""
-
-
-_CLAIMED: dict[tuple[str, str], Claim] = {}
-"""Claims by vCenter and instance uuid of the machine."""
-_LOCK = threading.Lock()
-
-
-def runs(work: MachineWork) -> None:
-    """The machine that claimed a slot runs: an inventory read from now on shows it."""
-    key = (work.session.server_id, work.uuid)
-    with _LOCK:
-        if key in _CLAIMED:
-            _CLAIMED[key] = replace(_CLAIMED[key], runs_since=time.monotonic())
+        by their kind: a GPU that one of them will have by passthrough runs no vGPU."""
+        shown = {held.instance_uuid for h in inventory.hosts for held in h.holdings if held.is_on}
+        claims = _CLAIMED[self._server]
+        others: dict[str, list[Observed]] = defaultdict(list)
+        for uuid, (host, holding) in claims.items():
+            if uuid not in shown | {machine}:
+                others[host.name].append(holding)
+        slots = place(inventory.with_holdings(others), wish).slots
+        left = {name: row.free for name, row in slots.items() if name not in refused}
+        best = min(left, key=lambda name: (-left[name], name), default=None)
+        if best is None or left[best] < 1:
+            return None
+        host = inventory.by_name()[best]
+        claims[machine] = host, wish.holding(machine, host)
+        return host
 
 
 def release(work: MachineWork) -> None:
-    """Release the claim of a machine that failed or no longer exists."""
-    with _LOCK:
-        _CLAIMED.pop((work.session.server_id, work.uuid), None)
+    """End the claim of a machine that runs, failed, or no longer exists."""
+    server = work.session.server_id
+    with _LOCKS[server]:
+        _CLAIMED[server].pop(work.uuid, None)

@@ -211,11 +211,9 @@ class Session:
             raise self._known.refused(endpoint.server, "InvalidLogin") from None
         except ssl.SSLError as problem:
             raise untrusted(endpoint, problem) from None
-        except vim.fault.HostConnectFault as fault:
-            problem = getattr(fault, "msg", fault)
-            raise failed(_AWAY, endpoint=endpoint, problem=problem) from None
-        except LOST as problem:
-            raise failed(_AWAY, endpoint=endpoint, problem=problem) from None
+        except (vim.fault.HostConnectFault, *LOST) as problem:
+            text = getattr(problem, "msg", problem)
+            raise failed(_AWAY, endpoint=endpoint, problem=text) from None
 
 
 _ROOT = "/rest/com/vmware/cis"

@@ -106,18 +106,13 @@ GpuAttachment = Annotated[
 
 def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
     """How a machine gets its NICs."""
-    if nics.pci_addresses:
-        named = {"mode": "fixed", "pciAddresses": [one.lower() for one in nics.pci_addresses]}
-        return FixedPassthrough.model_validate(named)
-    return DynamicPassthrough.model_validate(
-        {
-            "mode": "dynamic",
-            "vendor": MELLANOX,
-            "deviceIds": [one.lower() for one in nics.device_ids],
-            "label": nics.hardware_label,
-            "count": nics.count,
-        }
+    addresses, kinds = (
+        [text.lower() for text in of] for of in (nics.pci_addresses, nics.device_ids)
     )
+    if addresses:
+        return FixedPassthrough.model_validate({"mode": "fixed", "pciAddresses": addresses})
+    asked = {"label": nics.hardware_label, "count": nics.count, "deviceIds": kinds}
+    return DynamicPassthrough.model_validate({"mode": "dynamic", "vendor": MELLANOX, **asked})
 
 
 class KubernetesAccess(SpecModel):

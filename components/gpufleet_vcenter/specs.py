@@ -9,7 +9,6 @@ from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.adapters import adapter_changes, unmatched
-from gpufleet_vcenter.changes import MachineDifference, older_hardware
 from gpufleet_vcenter.disks import disk_changes, first_disk, grow, profiles
 from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.guest_data import guest_keys
@@ -17,7 +16,13 @@ from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.properties import PROPERTIES, plain_differences
+from gpufleet_vcenter.properties import (
+    HARDWARE,
+    PROPERTIES,
+    MachineDifference,
+    plain_differences,
+    shrinks,
+)
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
 
@@ -117,7 +122,7 @@ def difference(
     if first_boot and live.name != settings.name:
         parts["name"] = settings.name  # it was cloned next to the machine that it replaces
     for path in plain_differences(settings, live):
-        if attribute := PROPERTIES[path].plain:
+        if attribute := PROPERTIES[path].written:
             parts |= _written(attribute, getattr(settings, to_snake(path)))
             found.differs(path)
     if first_boot and live.hot_add:
@@ -139,7 +144,7 @@ def difference(
             found.differs(path)
     wanted = settings.hardware_version
     if wanted not in (None, live.hardware_version):
-        reason = older_hardware(live.hardware_version, wanted)
+        reason = shrinks(HARDWARE, live.hardware_version, wanted)
         found.refused += [] if reason is None else [f"hardwareVersion: {reason}"]
         if reason is None:
             found.upgrade = wanted

@@ -10,7 +10,7 @@ from typing import Any
 from pyVmomi import vim, vmodl
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, rows_of
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patient
 
@@ -23,28 +23,12 @@ RETRIED = (
 )
 """Faults that pass by themselves: tried again with growing pauses."""
 
-NO_GPU_HERE = (
-    vim.fault.InsufficientGraphicsResourcesFault,
-    vim.fault.NoCompatibleHost,
-    vim.fault.NoCompatibleHostWithAccessToDevice,
-)
-"""Power-on faults that another host may not have."""
-
-
-_ROWS: tuple[tuple[str, Any], ...] = (
-    ("permission/fault", vim.fault.NoPermission),
-    ("datastore-full/fault", (vim.fault.NoDiskSpace, vim.fault.InsufficientStorageSpace)),
-    ("datastore-full/fault", vim.fault.DatastoreNotWritableOnHost),
-    ("memory", vim.fault.InsufficientMemoryResourcesFault),
-    ("gpu-capacity/cpu", vim.fault.InsufficientCpuResourcesFault),
-    ("gpu-capacity/fault", NO_GPU_HERE),
-    ("question/fault", vim.fault.QuestionPending),
-    ("host-state/fault", (vmodl.fault.HostNotConnected, vim.fault.InvalidState)),
-    ("busy", RETRIED),
-    ("unsupported/fault", vmodl.fault.NotSupported),
-    ("fault", Exception),
-)
-"""Row of `failures.jsonl`, and the faults that it tells of; the first that fits."""
+_ROW_OF = {
+    fault: name
+    for name, row in rows_of("failures").items()
+    for fault in row.get("faults", "").split()
+}
+"""Fault of vCenter -> row of `failures.jsonl`, also for the faults that derive from it."""
 
 
 def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereError:
@@ -55,7 +39,8 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
         doing: The step and its object, `cloning ml-gpu-0 from gpu-template`.
         mmio_gib: The MMIO window that was set, for a power-on.
     """
-    row = next(row for row, kinds in _ROWS if isinstance(fault, kinds))
+    kinds = (kind.__name__.rpartition(".")[2] for kind in type(fault).__mro__)
+    row = next(_ROW_OF[kind] for kind in kinds if kind in _ROW_OF)
     text = str(getattr(fault, "msg", "") or "")
     if mmio_gib is not None and ("DevicePowerOn" in text or "64bitMMIO" in text):
         row = "mmio"  # the GPUs' memory does not fit the window

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from gpufleet.catalogue import AWS, GCP, InstanceType, PriceStatus, editions, load
-from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS
+from gpufleet.catalogue.price_rows import ON_DEMAND, OTHER_OPTIONS, SPOT
 from tests.data.corrections import NO_LONGER_LAUNCHABLE
 from tests.data.every_row import every
 
@@ -129,7 +129,7 @@ def test_price_per_gpu_is_that_of_its_kind(edition: str, row: InstanceType) -> N
 
 @of_every_row
 def test_purchase_options_are_known_ones(edition: str, row: InstanceType) -> None:
-    assert row.purchase_options <= set(PURCHASE_OPTIONS)
+    assert row.purchase_options <= {ON_DEMAND, SPOT, *OTHER_OPTIONS}
     if row.cloud == AWS:
         assert not row.purchase_options & {"flexStart", "queued"}
     else:

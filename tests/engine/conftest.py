@@ -31,9 +31,8 @@ from gpufleet_sandbox.tools_folder import tools_folder
 from tests.clouds import Clouds, stand_in_clouds
 from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
-from tests.engine.order_of_files import NIGHTLY, ON_CHANGE, long_ones_first, tier_of
+from tests.engine.order_of_files import NIGHTLY, long_ones_first, tier_of
 from tests.engine.sandbox_stack import Stack, stack_files
-from tests.examples import has_changed
 
 HERE = Path(__file__).parent
 YAML_HOST = "pulumi-language-yaml"
@@ -45,17 +44,12 @@ SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if item.path.is_relative_to(HERE)]
-    idle = {file for file, sources in ON_CHANGE.items() if not has_changed(*sources)}
     for item in ours:
         item.add_marker(pytest.mark.engine)
-        if _tier(item) is NIGHTLY or _name(item) in idle:
+        if _tier(item) is NIGHTLY:
             item.add_marker(pytest.mark.nightly)
     others = [item for item in items if not item.path.is_relative_to(HERE)]
     items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
-
-
-def _name(item: pytest.Item) -> str:
-    return item.path.relative_to(HERE).as_posix()
 
 
 def _tier(item: pytest.Item) -> dict[str, int]:

@@ -11,10 +11,10 @@ from typing import TypeVar
 Item = TypeVar("Item")
 EVERY_COMMIT = {
     "vsphere/test_own_plugin.py": 125,
-    "test_addons.py": 95,
+    "test_sharing.py": 90,
+    "test_addons.py": 60,
     "test_recorded_state.py": 55,
     "test_examples.py": 55,
-    "test_sharing.py": 70,
     "test_eks.py": 50,
     "test_plans.py": 35,
     "vsphere/test_never_lost.py": 65,
@@ -56,54 +56,6 @@ EVERY_COMMIT = {
 Measured on 2026-11-23 with three processes on two cores without other load, less the part of tests
 that were moved since; the start of a control plane is left out.
 """
-EQUIPMENT = (
-    *("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
-    *("gpufleet_sandbox/*.yaml", "gpufleet_sandbox/crds/*.yaml", "tools/*/go.mod"),
-)
-"""Sandbox, its definitions, and the releases of the programs that run in it."""
-VCENTER = (
-    *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
-    *("components_base/*.py", "gpufleet/hosting.py"),
-    *("tests/engine/vsphere/*.py", "tests/vcenter/*.py", *EQUIPMENT),
-)
-"""Files of the vCenter provider and its dependencies: ends of paths."""
-KARPENTER = (
-    *("spec/karpenter.py", "spec/capacity.py", "platforms/eks/*.py", "render/pod_request.py"),
-    *EQUIPMENT,
-)
-KUEUE = (
-    *("spec/queues.py", "render/kueue_*.py", "addons/kueue_*.py", "fleet/kueue_*.py"),
-    *("fleet/queue_rules.py", "fleet/team_quotas.py", "render/pod_request.py"),
-    *("render/scrape_objects.py", *EQUIPMENT),
-)
-CUT_OVER = ("gpufleet/change/*.py", "render/dra.py", "render/gpu_operator_values.py", *EQUIPMENT)
-CLAIMS = (
-    *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
-    *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
-)
-ON_CHANGE = {
-    **dict.fromkeys(
-        (
-            "vsphere/test_own_plugin.py",
-            "vsphere/test_never_lost.py",
-            "vsphere/test_interrupted.py",
-            "vsphere/test_chaos.py",
-            "vsphere/test_any_next_command.py",
-            "vsphere/test_reconciling.py",
-            "vsphere/test_former_state.py",
-        ),
-        VCENTER,
-    ),
-    "test_karpenter.py": KARPENTER,
-    "test_kueue.py": KUEUE,
-    "test_cut_over.py": CUT_OVER,
-    "test_claims_by_hand.py": CLAIMS,
-    "test_dra_before_v1.py": CLAIMS,
-}
-"""File of `EVERY_COMMIT` -> ends of the paths of what it tests. It is run with every commit that
-changes one of them, else at night: another change cannot break it without also breaking a test of
-every commit. For vSphere that is `vsphere/test_group.py`; for NodePools, queues, cut-overs and
-claims the unit tests, which compare each object and each command, and the recorded baseline."""
 NIGHTLY = {
     "test_random_quotas.py": 110,
     "test_dra_declarations.py": 150,
@@ -123,6 +75,7 @@ NIGHTLY = {
     "test_doctor_karpenter.py": 155,
     "test_idle.py": 240,
     "test_prometheus.py": 20,
+    "test_dashboard_pictures.py": 30,
     "test_promtool.py": 20,
     "test_operands.py": 18,
     "test_simulator_chart.py": 18,

@@ -5,7 +5,6 @@ are the deployed ones, only with shorter intervals.
 """
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,6 @@ from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.scrape_objects import scrape_objects
 from tests.engine.conftest import require
-from tests.engine.dashboard_picture import draw
 from tests.engine.dcgm_exporter import exposition, line, served
 from tests.engine.prometheus_server import Prometheus, prometheus_server
 from tests.unit.cli.test_cost import SPEC
@@ -243,23 +241,3 @@ def test_every_query_of_the_dashboards_runs(prometheus: Prometheus) -> None:
         assert len(asked) - len(silent) >= 20
 
     prometheus.settles(check)
-
-
-def test_the_fleet_dashboard_shows_the_fleet(prometheus: Prometheus, tmp_path: Path) -> None:
-    """`GPUFLEET_WRITE_PICTURES=1` puts the picture into the documentation."""
-    assert FLEET is not None
-    assert MONITORING is not None
-    page = dashboards(FLEET, MONITORING)[0]
-    written = os.environ.get("GPUFLEET_WRITE_PICTURES") == "1"
-    folder = Path(__file__).parents[2] / "docs" / "monitoring" if written else tmp_path
-    folder.mkdir(exist_ok=True)
-    file = folder / "fleet-dashboard.svg"
-    asking = [panel for panel in page["panels"] if panel["type"] != "row"]
-    silent = ("Waiting, by resource", "Jobs waiting", "Wait until admission, 95 %")
-    expected = len([panel for panel in asking if panel["title"] not in silent])
-
-    def check() -> None:
-        assert draw(page, prometheus.ask, file) == expected
-
-    prometheus.settles(check)
-    assert "GPU nodes" in file.read_text()

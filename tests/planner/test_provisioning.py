@@ -11,7 +11,6 @@ from gpufleet_planner.planning.offers import Market, machines
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.provisioning import (
     disk_gib,
-    validate_balance,
     validate_gpu,
     validate_provisioning,
 )
@@ -68,20 +67,13 @@ def test_memory_use_is_judged_both_ways() -> None:
     assert [f.code for f in validate_provisioning(need, idle)] == ["over-provisioned-rate"]
 
 
-def test_an_unbalanced_machine_is_named_with_its_figures() -> None:
+def test_a_machine_with_too_little_memory_is_named_with_its_figures() -> None:
     need, option = best(model="Llama-3.1-8B", context=8192)
-    poor = replace(
-        option,
-        machine=replace(option.machine, vcpu=2, memory_bytes=8 << 30, network_gbps=0.1),
-    )
-    found = {f.code: f for f in validate_balance(need, poor)}
-    assert set(found) == {"machine-cpu-short", "machine-memory-short"}
-    assert "2 vCPU for 1 GPUs" in found["machine-cpu-short"].message
+    poor = replace(option, machine=replace(option.machine, memory_bytes=8 << 30))
+    found = {f.code: f for f in validate_provisioning(need, poor)}
     assert "15 GiB" in found["machine-memory-short"].message
-    unknown = replace(
-        option, machine=replace(option.machine, vcpu=None, memory_bytes=None, network_gbps=None)
-    )
-    assert validate_balance(need, unknown) == ()
+    unknown = replace(option, machine=replace(option.machine, memory_bytes=None))
+    assert list(validate_provisioning(need, unknown)) == []
 
 
 def test_the_root_disk_holds_images_and_weights() -> None:

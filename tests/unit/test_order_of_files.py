@@ -1,17 +1,13 @@
 import itertools
 import re
+from itertools import chain
 from pathlib import Path, PurePath
 
 import pytest
 
-from tests.engine.order_of_files import (
-    EVERY_COMMIT,
-    NIGHTLY,
-    ON_CHANGE,
-    VCENTER,
-    long_ones_first,
-    tier_of,
-)
+from tests.engine.order_of_files import EVERY_COMMIT, NIGHTLY, long_ones_first, tier_of
+from tests.examples import PART, is_named
+from tests.on_change import ON_CHANGE, SWEEPS, VCENTER, has_file_changed, mark_resting, named, rests
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "engine"
@@ -24,15 +20,94 @@ def test_every_engine_test_file_is_in_one_tier() -> None:
     assert EVERY_COMMIT.keys() & NIGHTLY.keys() == set()
 
 
-def test_what_runs_after_a_change_names_files_that_are_there() -> None:
-    assert ON_CHANGE.keys() < EVERY_COMMIT.keys()
-    roots = ("components", "policies", "sandbox", "tests", "tools")
-    kinds = ("*.py", "*.yaml", "go.mod")
-    sources = [path for root in roots for kind in kinds for path in (ROOT / root).rglob(kind)]
-    for end in {end for ends in ON_CHANGE.values() for end in ends}:
-        assert any(path.match(end) for path in sources), end
+def test_what_runs_after_a_change_names_tests_and_files_that_are_there() -> None:
+    for name in (*ON_CHANGE, *SWEEPS):
+        file, _, test = name.partition("::")
+        path = ROOT / "tests" / file
+        assert path.is_dir() if name.endswith("/") else path.is_file(), name
+        assert not test or f"\ndef {test}(" in path.read_text(), name
+    roots = (
+        "components",
+        "docs",
+        "examples",
+        "planner",
+        "policies",
+        "requirements",
+        "sandbox",
+        "stacks",
+    )
+    roots += ("templates", "tests", "tools")
+    paths = [*ROOT.iterdir(), *chain.from_iterable((ROOT / root).rglob("*") for root in roots)]
+    files = [path.relative_to(ROOT).as_posix() for path in paths]
+    sources = {end for ends in SWEEPS.values() for end in ends or ()}
+    sources |= {end for rested in ON_CHANGE.values() for end in rested.sources}
+    assert [end for end in sources if not any(is_named(file, end) for file in files)] == []
+
+
+def test_each_test_of_a_change_has_one_of_every_commit() -> None:
+    for name, rested in ON_CHANGE.items():
+        assert (ROOT / "tests" / rested.instead).is_file(), name
+        assert named(f"tests/{rested.instead}", ON_CHANGE) is None, name
+        assert rested.instead.removeprefix("engine/") not in NIGHTLY, name
+    files = {name.removeprefix("engine/").partition("::")[0] for name in ON_CHANGE}
+    assert not files & NIGHTLY.keys()
+
+
+def test_the_product_on_the_real_engine_is_tested_with_every_commit() -> None:
+    """A deployment, an update, shares, each platform, policies, admission and the doctor."""
+    always = EVERY_COMMIT.keys() - {name.removeprefix("engine/") for name in ON_CHANGE}
+    assert always >= {
+        *("test_deploy.py", "test_sandbox_stack.py", "test_sharing.py", "test_dra.py"),
+        *("test_eks.py", "test_gke.py", "vsphere/test_group.py", "test_recorded_state.py"),
+        *("test_policies.py", "test_admission.py", "test_doctor.py", "test_addons.py"),
+    }
+
+
+def test_sources_of_the_provider_are_all_of_its_files() -> None:
     provider = ROOT / "components/gpufleet_vcenter"
-    assert all(any(path.match(end) for end in VCENTER) for path in provider.rglob("*.py"))
+    files = [path.relative_to(ROOT).as_posix() for path in provider.rglob("*.py")]
+    assert all(any(is_named(file, end) for end in VCENTER) for file in files)
+
+
+class Item:
+    """As much of a test as is asked."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+        self.nightly = False
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.nightly = mark.name == "nightly"
+
+
+@pytest.mark.parametrize(
+    ("changed", "resting", "tried"),
+    [
+        ((), True, 2),
+        (("docs/index.md",), True, 2),
+        (("policies/gpufleet_policies/rules/registry.py",), False, 8),
+        (("tests/policies/test_cases.py",), False, 8),
+        (("tests/corpus/test_jury.py",), False, 2),
+        (None, False, 8),  # Git does not know
+    ],
+)
+def test_a_change_runs_what_tests_it(
+    monkeypatch: pytest.MonkeyPatch, changed: tuple[str, ...] | None, resting: bool, tried: int
+) -> None:
+    known = None if changed is None else frozenset(changed)
+    monkeypatch.setattr("tests.examples.changed_files", lambda: known)
+    monkeypatch.setattr("tests.on_change.has_file_changed", has_file_changed.__wrapped__)
+    monkeypatch.setattr("tests.on_change.ALL", False)
+    assert rests("tests/corpus/test_jury.py::test_every_finding_is_labelled[a]") is resting
+    cases = [Item(f"tests/policies/test_cases.py::test_it[{number}]") for number in range(2 * PART)]
+    others = [Item("tests/unit/spec/test_it.py::test_it"), Item(f"tests/{_FRONTS}::test_it[1]")]
+    mark_resting([*cases, *others])  # type: ignore[list-item]
+    assert not cases[0].nightly
+    assert sum(not one.nightly for one in cases) == tried
+    assert not any(one.nightly for one in others)
+
+
+_FRONTS = "policies/differential/test_fronts.py"
 
 
 def test_a_file_without_a_tier_is_named() -> None:

@@ -4,20 +4,18 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.changes import (
+from gpufleet_vcenter.properties import (
+    PROPERTIES,
+    UNKNOWN,
+    MachineChangeKind,
     changes,
     is_same_machine,
     refused,
     replaces,
 )
-from gpufleet_vcenter.properties import (
-    PROPERTIES,
-    UNKNOWN,
-    MachineChangeKind,
-)
 
-DRIFT_ONLY = {path for path, row in PROPERTIES.items() if row.drift_only}
-AS_IN_TEMPLATE = {path for path, row in PROPERTIES.items() if row.as_in_template}
+DRIFT_ONLY = {path for path, row in PROPERTIES.items() if "drift" in row.flags}
+AS_IN_TEMPLATE = {path for path, row in PROPERTIES.items() if "template" in row.flags}
 ACTUAL = {path: row.actual for path, row in PROPERTIES.items() if row.actual}
 REFUSED_BECAUSE = {path: row.because for path, row in PROPERTIES.items() if row.because}
 OLD: dict[str, Any] = {

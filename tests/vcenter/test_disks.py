@@ -7,7 +7,6 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import VsphereDisk
-from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.disks import (
     MARK,
     disk_changes,
@@ -18,6 +17,7 @@ from gpufleet_vcenter.disks import (
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.properties import MachineDifference
 from gpufleet_vcenter.remove import check_kept
 from tests.vcenter.test_outputs import DEVICES, LIVE
 

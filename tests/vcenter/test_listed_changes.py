@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.changes import (
-    changes,
-    impossible,
-    replaces,
-)
 from gpufleet_vcenter.properties import (
     UNKNOWN,
     MachineChangeKind,
+    changes,
+    impossible,
+    replaces,
 )
 from tests.vcenter.test_changes import OLD, refusals
 

@@ -1,4 +1,4 @@
-"""Claiming hosts from an inventory that may be old."""
+"""Claiming hosts for machines that are made at the same time."""
 
 import dataclasses
 import itertools
@@ -18,7 +18,7 @@ from gpufleet_vcenter.inventory import (
 )
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import Wish, places
-from gpufleet_vcenter.rooms import Rooms, release, runs
+from gpufleet_vcenter.rooms import Rooms, release
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from tests.vcenter.test_cluster_node import settings
 from tests.vcenter.test_placement import WAITS, has, holding
@@ -53,8 +53,15 @@ class Vcenter:
         return Inventory(self.hosts)
 
 
-def rooms(cloud: Vcenter, server: str | None = None) -> Rooms:
-    return Rooms(cloud.read, server or next(SERVERS))
+class Claims(Rooms):
+    def named(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
+        """Name of the host that is claimed."""
+        found = self.claim(wish, machine, refused)
+        return found and found.name
+
+
+def rooms(cloud: Vcenter, server: str | None = None) -> Claims:
+    return Claims(cloud.read, server or next(SERVERS))
 
 
 def work(server: str, machine: str) -> MachineWork:
@@ -62,46 +69,45 @@ def work(server: str, machine: str) -> MachineWork:
     return MachineWork(session, settings(), machine)
 
 
-def test_one_inventory_serves_all_and_no_slot_is_given_twice() -> None:
+def test_no_slot_is_given_twice() -> None:
     cloud = Vcenter(host("esx1", 3), host("esx2", 5))
     shared = rooms(cloud)
     with ThreadPoolExecutor(8) as pool:
-        given = list(pool.map(lambda n: shared.claim(Wish(settings()), f"m{n}", set()), range(8)))
+        given = list(pool.map(lambda n: shared.named(Wish(settings()), f"m{n}", set()), range(8)))
     assert sorted(name for name in given if name) == ["esx1"] * 3 + ["esx2"] * 5
-    assert cloud.reads == 1
 
 
 def test_what_an_inventory_shows_running_is_not_counted_twice() -> None:
     server = next(SERVERS)
     before = Vcenter(host("esx1", 2))
-    assert rooms(before, server).claim(Wish(settings()), "m1", set()) == "esx1"
+    assert rooms(before, server).named(Wish(settings()), "m1", set()) == "esx1"
     after = Vcenter(with_machine(host("esx1", 2), "m1", "0000:00:00.0"))
-    assert rooms(after, server).claim(Wish(settings()), "m2", set()) == "esx1"
+    assert rooms(after, server).named(Wish(settings()), "m2", set()) == "esx1"
     full = Vcenter(
         with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0")
     )
     with pytest.raises(VsphereError) as caught:
-        rooms(full, server).claim(Wish(settings()), "m3", set())
+        rooms(full, server).named(Wish(settings()), "m3", set())
     assert caught.value.code == "vsphere-gpu-capacity"
     assert "0 of 2 devices free and a machine needs 1, held by m1, m2" in str(caught.value)
 
 
-def test_an_old_inventory_without_room_is_read_again() -> None:
+def test_room_that_comes_later_is_found() -> None:
     cloud = Vcenter(with_machine(host("esx1", 1), "gone", "0000:00:00.0"))
     shared = rooms(cloud)
     with pytest.raises(VsphereError):
-        shared.claim(Wish(settings()), "m1", set())
+        shared.named(Wish(settings()), "m1", set())
     cloud.hosts = (host("esx1", 1),)
-    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
+    assert shared.named(Wish(settings()), "m1", set()) == "esx1"
 
 
 def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
     server = next(SERVERS)
     shared = rooms(Vcenter(host("esx1", 1)), server)
-    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
+    assert shared.named(Wish(settings()), "m1", set()) == "esx1"
     timer = threading.Timer(0.2, release, (work(server, "m1"),))
     timer.start()
-    assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
+    assert shared.named(Wish(settings()), "m2", set()) == "esx1"
     timer.join()
 
 
@@ -109,24 +115,24 @@ def test_a_newer_inventory_is_believed() -> None:
     """A machine that ran, and is missing later, was removed by another client."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 1))
-    assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"
-    runs(work(server, "m1"))
-    assert rooms(cloud, server).claim(Wish(settings()), "m2", set()) == "esx1"
+    assert rooms(cloud, server).named(Wish(settings()), "m1", set()) == "esx1"
+    release(work(server, "m1"))
+    assert rooms(cloud, server).named(Wish(settings()), "m2", set()) == "esx1"
 
 
-def test_an_older_inventory_does_not_give_the_slot_of_a_machine_that_runs_since() -> None:
+def test_the_slot_of_a_machine_that_runs_since_is_not_given() -> None:
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 2))
     shared = rooms(cloud, server)
-    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
-    runs(work(server, "m1"))
-    assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
+    assert shared.named(Wish(settings()), "m1", set()) == "esx1"
+    release(work(server, "m1"))
+    assert shared.named(Wish(settings()), "m2", set()) == "esx1"
     cloud.hosts = (
         with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0"),
     )
-    runs(work(server, "m2"))
+    release(work(server, "m2"))
     with pytest.raises(VsphereError, match="0 of 2 devices free"):
-        shared.claim(Wish(settings()), "m3", set())
+        shared.named(Wish(settings()), "m3", set())
 
 
 def bound_to(*hosts: str, **more: object) -> NodeSettings:
@@ -144,10 +150,10 @@ def test_the_hosts_of_a_group_are_assigned_at_once() -> None:
     shared = rooms(cloud, server)
     machines = {"any": bound_to(), "a": bound_to("esx1"), "b": bound_to("esx1")}
     shared.assign(machines, Wish(bound_to()))
-    found = {name: shared.claim(Wish(given), name, set()) for name, given in machines.items()}
+    found = {name: shared.named(Wish(given), name, set()) for name, given in machines.items()}
     assert found == {"any": "esx2", "a": "esx1", "b": "esx1"}
     assert cloud.reads == 1
-    assert shared.claim(Wish(machines["a"]), "a", {"esx1"}) is None, "it refused"
+    assert shared.named(Wish(machines["a"]), "a", {"esx1"}) is None, "it refused"
 
 
 def test_a_preview_places_the_machines_of_a_group_together() -> None:
@@ -171,9 +177,9 @@ def test_who_waits_too_long_is_told() -> None:
     hasty = settings().model_copy(
         update={"timeouts": settings().timeouts.model_copy(update={"clone": 0})}
     )
-    assert shared.claim(Wish(hasty), "m1", set()) == "esx1"
+    assert shared.named(Wish(hasty), "m1", set()) == "esx1"
     with pytest.raises(VsphereError) as caught:
-        shared.claim(Wish(hasty), "m2", set())
+        shared.named(Wish(hasty), "m2", set())
     assert "every free slot for gpu-0 was claimed by other machines of this update" in str(
         caught.value
     )
@@ -181,8 +187,8 @@ def test_who_waits_too_long_is_told() -> None:
 
 def test_hosts_that_refused_a_machine_are_not_offered_again() -> None:
     shared = rooms(Vcenter(host("esx1", 1), host("esx2", 0)))
-    assert shared.claim(Wish(settings()), "m1", {"esx1"}) is None
-    assert shared.claim(Wish(settings()), "m1", {"esx1", "esx2"}) is None
+    assert shared.named(Wish(settings()), "m1", {"esx1"}) is None
+    assert shared.named(Wish(settings()), "m1", {"esx1", "esx2"}) is None
 
 
 def test_a_claim_counts_as_what_it_is() -> None:
@@ -199,22 +205,22 @@ def test_a_claim_counts_as_what_it_is() -> None:
             "timeouts": settings().timeouts.model_copy(update={"clone": 0}),
         }
     )
-    assert shared.claim(Wish(settings()), "whole", set()) == "esx1"
-    assert shared.claim(Wish(profile), "v1", set()) == "esx1"
+    assert shared.named(Wish(settings()), "whole", set()) == "esx1"
+    assert shared.named(Wish(profile), "v1", set()) == "esx1"
     with pytest.raises(VsphereError, match="claimed by other machines of this update"):
-        shared.claim(Wish(profile), "v2", set())
+        shared.named(Wish(profile), "v2", set())
     release(work(server, "whole"))
-    assert shared.claim(Wish(profile), "v2", set()) == "esx1"
+    assert shared.named(Wish(profile), "v2", set()) == "esx1"
 
 
 def test_a_machine_that_is_being_made_counts_once() -> None:
     """An inventory that was read between its clone and its start shows it too, off."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 2))
-    assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"
+    assert rooms(cloud, server).named(Wish(settings()), "m1", set()) == "esx1"
     off = dataclasses.replace(holding("m1", WAITS, on=False), instance_uuid="m1")
     cloud.hosts = (dataclasses.replace(host("esx1", 2), holdings=(off,)),)
-    assert rooms(cloud, server).claim(Wish(settings()), "m2", set()) == "esx1"
+    assert rooms(cloud, server).named(Wish(settings()), "m2", set()) == "esx1"
 
 
 def test_the_place_of_machines_that_leave_counts_as_free() -> None:

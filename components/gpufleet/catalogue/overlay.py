@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.source import SourceEntry
@@ -14,7 +13,7 @@ class Overlay:
 
     rows: Mapping[str, tuple[RawRow, ...]] = field(default_factory=dict[str, tuple[RawRow, ...]])
     sources: Mapping[str, SourceEntry] = field(default_factory=dict[str, SourceEntry])
-    prices: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """Name of a file and its price list, read when the machine types are known."""
+    prices: Mapping[str, tuple[RawRow, ...]] = field(default_factory=dict[str, tuple[RawRow, ...]])
+    """Source -> prices of that file. They replace those of earlier files and of the edition."""
     named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Names of all rows of a table, those with a problem included."""

@@ -1,4 +1,5 @@
-"""An overlay: facts of one's own on top of an edition, in one file or in a folder of files.
+"""An overlay: facts of one's own on top of an edition, in one file or in a folder of files. A file
+of prices is one.
 
     date: 2026-11-20
     source: Price list of the regional provider
@@ -13,7 +14,7 @@
 A row with the name of an edition's row replaces it. docs/catalogue.md has the fields.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -27,23 +28,27 @@ from gpufleet.documents.reading import read_strict
 from gpufleet.findings import Finding, error
 
 HEAD = ("date", "source")
-PRICES = "prices"
 
 
-def read_overlay(path: Path) -> tuple[Overlay, list[Finding]]:
-    """The overlay of a file, or of all YAML and JSON files of a folder in the order of their names,
+def read_overlay(paths: Iterable[Path]) -> tuple[Overlay, list[Finding]]:
+    """The overlay of files, and of all YAML and JSON files of folders in the order of their names,
     and every problem of every file. Rows with a problem are left out."""
     reader = _Reader()
-    files = files_of(path)
-    if not files:
-        reader.add("overlay-not-found", "", f"no overlay at {path}: neither a file nor a folder of "
-                   "YAML or JSON files", "write the path from the working directory")  # fmt: skip
-    for file in files:
-        reader.read(file)
+    for path in paths:
+        files = files_of(path)
+        if not files:
+            reader.add(
+                "overlay-not-found",
+                "",
+                f"no overlay at {path}: neither a file nor a folder of YAML or JSON files",
+                "write the path from the working directory",
+            )
+        for file in files:
+            reader.read(file)
     overlay = Overlay(
         {table: tuple(rows.values()) for table, rows in reader.rows.items()},
         reader.sources,
-        tuple(reader.prices),
+        {source: tuple(rows.values()) for source, rows in reader.prices.items()},
         {table: frozenset(names) for table, names in reader.named.items()},
     )
     return overlay, reader.findings
@@ -53,7 +58,7 @@ def files_of(path: Path) -> list[Path]:
     """The file itself, or the YAML and JSON files of a folder in the order of their names."""
     if path.is_dir():
         return sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml", ".json"))
-    return [path] if path.is_file() else []
+    return [path] if path.exists() else []
 
 
 class _Reader:
@@ -61,9 +66,9 @@ class _Reader:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
-        self.rows: dict[str, dict[str, RawRow]] = {}
+        self.rows: dict[str, dict[tuple[Any, ...], RawRow]] = {}
         self.sources: dict[str, SourceEntry] = {}
-        self.prices: list[tuple[str, Mapping[str, Any]]] = []
+        self.prices: dict[str, dict[tuple[Any, ...], RawRow]] = {}
         self.named: dict[str, set[str]] = {}
 
     def add(self, code: str, path: str, message: str, fix: str | None = None) -> None:
@@ -76,7 +81,7 @@ class _Reader:
         document = self._document(file)
         if document is None:
             return
-        known = (*HEAD, PRICES, *TABLES)
+        known = (*HEAD, *TABLES)
         for key in document:
             if key not in known:
                 near = nearest_names(str(key), known, 1)
@@ -86,11 +91,9 @@ class _Reader:
         source = f"overlay:{file.name}"
         title = str(document.get("source", f"Overlay {file.name}"))
         self.sources[source] = SourceEntry(source, title, file.name, day, False, "")
-        for table, (model, name) in TABLES.items():
+        for table, (model, names) in TABLES.items():
             for index, raw in enumerate(self._list(document, table, file)):
-                self._row(file, table, index, raw, model, name, source)
-        if PRICES in document:
-            self.prices.append((file.name, {"date": day, PRICES: document[PRICES]}))
+                self._row(file, table, index, raw, model, names, source)
 
     def _document(self, file: Path) -> dict[str, Any] | None:
         try:
@@ -120,13 +123,20 @@ class _Reader:
         return []
 
     def _row(
-        self, file: Path, table: str, index: int, raw: Any, model: Any, name: str, source: str
+        self,
+        file: Path,
+        table: str,
+        index: int,
+        raw: Any,
+        model: Any,
+        names: tuple[str, ...],
+        source: str,
     ) -> None:
         from pydantic import ValidationError
 
         place = f"{file.name}.{table}[{index}]"
         if isinstance(raw, dict):
-            self.named.setdefault(table, set()).add(str(cast("RawRow", raw).get(name)))
+            self.named.setdefault(table, set()).add(str(cast("RawRow", raw).get(names[0])))
         try:
             row = cast("RawRow", model.model_validate_json(_json(raw)).row())
         except ValidationError as problem:
@@ -137,10 +147,13 @@ class _Reader:
         target = {"spotAdvisor": "spot-advisor-aws"}.get(table, table)
         if table == "instances":
             target = f"{table}-{row.pop('cloud')}"
-        rows = self.rows.setdefault(target, {})
-        if row[name] in rows:
-            self.add("overlay-duplicate", place, f"a second row of {row[name]}")
-        rows[row[name]] = {**row, "source": source}
+        # A later file's prices replace those of the same region; other rows have one description.
+        of_file = table == "prices"
+        rows = (self.prices if of_file else self.rows).setdefault(source if of_file else target, {})
+        name = tuple(row.get(one) for one in names)
+        if name in rows:
+            self.add("overlay-duplicate", place, f"a second row of {', '.join(filter(None, name))}")
+        rows[name] = {**row, "source": source}
 
 
 def _message(problem: Any) -> str:
@@ -149,7 +162,7 @@ def _message(problem: Any) -> str:
         return "is needed"
     if problem["type"] == "extra_forbidden":
         return "is no field of this table (docs/catalogue.md)"
-    return f"{problem['msg']}, found {str(problem['input'])[:60]!r}"
+    return f"{problem['msg'].removeprefix('Value error, ')}, found {str(problem['input'])[:60]!r}"
 
 
 def _json(raw: Any) -> str:

@@ -1,9 +1,12 @@
-"""Warnings about an overlay: facts of hardware that it changes, and prices in unknown regions."""
+"""Warnings about an overlay: facts of hardware that it changes, prices in unknown regions, and
+prices far from those of the edition."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import RawRow, read_rows
+from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.findings import Finding, findings_in, warning
@@ -19,12 +22,16 @@ _FACTS = {
 
 
 def review_overlay(catalogue: Catalogue) -> list[Finding]:
-    """A warning for each row of the edition whose facts the overlay changes, and for each unknown
-    region of its prices. Empty without an overlay."""
+    """A warning for each row of the edition whose facts the overlay changes, each unknown region of
+    its prices, and each price that is far off. Empty without an overlay."""
     if not catalogue.overlay.sources:
         return []
     edition = Catalogue(catalogue.edition, catalogue.folder)
-    return [*_replaced(catalogue, edition), *_odd_regions(catalogue, edition)]
+    return [
+        *_replaced(catalogue, edition),
+        *_odd_regions(catalogue, edition),
+        *_far_off(catalogue, edition),
+    ]
 
 
 def _replaced(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
@@ -76,3 +83,17 @@ def _odd_regions(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
             found=region,
             cloud=cloud,
         )
+
+
+def _far_off(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
+    for (name, option), prices in catalogue.overrides.items():
+        row = edition.instances.get(name)
+        known = None if row is None else row.price(option).micro_usd_per_hour
+        for micro in (price.micro_usd_per_hour for price in prices):
+            if micro and known and not known / 5 <= micro <= known * 5:
+                yield _finding(
+                    "prices-far-off",
+                    f"catalogueOverlay.prices.{name}",
+                    usd=Decimal(micro) / MICRO_USD,
+                    known_usd=Decimal(known) / MICRO_USD,
+                )

@@ -3,16 +3,43 @@
 Files write camelCase. A validated row becomes a row as the files of an edition have it.
 """
 
+import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
+
+from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.catalogue.price_rows import micro_usd
+
+_DEAREST_USD = 100_000
+"""Above this per hour a figure is a monthly price or micro-dollars; no instance is near it."""
+
+
+def _dollars(value: object) -> str:
+    """A figure of a price, as text. Raises ValueError for one that cannot be a price of an hour."""
+    text = str(value)
+    if not 0 < micro_usd(text) <= _DEAREST_USD * MICRO_USD:
+        raise ValueError(f"{value} is not above 0 and at most {_DEAREST_USD}")
+    return text
+
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-.][A-Za-z0-9]+)*$", max_length=63)]
 """A key: letters, digits, and single hyphens or dots inside."""
 Figure = Annotated[str, StringConstraints(pattern=r"^\d{1,12}(\.\d{1,6})?$")]
 """A decimal number, quoted."""
 Count = Annotated[int, Field(ge=1, le=1 << 30)]
+Dollars = Annotated[str, BeforeValidator(_dollars)]
+"""US dollars for one hour of one machine, at most six decimals; a number or text."""
+Purchase = Literal["onDemand", "spot", "reserved", "capacityBlock", "flexStart", "queued"]
 
 
 class OverlayRow(BaseModel):
@@ -133,9 +160,7 @@ class InstanceRow(OverlayRow):
         default_factory=dict[str, int]
     )
     """`gpu_partition_size` of GKE -> partitions of a GPU."""
-    buy: tuple[
-        Literal["onDemand", "spot", "reserved", "capacityBlock", "flexStart", "queued"], ...
-    ] = ("onDemand",)
+    buy: tuple[Purchase, ...] = ("onDemand",)
     """Ways of buying. Default: on demand."""
     notes: str = ""
 
@@ -212,13 +237,39 @@ class SpotBandRow(OverlayRow):
     saving_percent: Annotated[int, Field(ge=0, le=100)]
 
 
-TABLES: dict[str, tuple[type[OverlayRow], str]] = {
-    "gpus": (GpuRow, "key"),
-    "instances": (InstanceRow, "name"),
-    "models": (ModelRow, "name"),
-    "images": (ImageRow, "key"),
-    "charts": (ChartRow, "name"),
-    "spotAdvisor": (SpotBandRow, "instance"),
+class PriceRow(OverlayRow):
+    """A price of a machine type: a negotiated rate, another region, a newer list."""
+
+    instance: str
+    """A machine type of the edition or of the overlay."""
+    buy: Purchase
+    offer: Literal["priced", "not-sold", "unknown"] = "priced"
+    region: Annotated[str, Field(min_length=1)] | None = None
+    """Where the price holds; needed with `usd`."""
+    usd: Dollars | None = None
+    usd_high: Dollars | None = None
+    """The highest over the zones, for spot. Default: one figure."""
+    date: datetime.date | None = None
+    """Day of the price. Default: the date of the file."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.offer != "priced" and (self.usd or self.usd_high):
+            raise ValueError(f"offer {self.offer} and a figure contradict each other")
+        if self.offer == "priced" and (self.usd is None or self.region is None):
+            raise ValueError("a price needs `usd`, and the `region` it is of")
+        if self.usd and self.usd_high and Decimal(self.usd_high) < Decimal(self.usd):
+            raise ValueError(f"usdHigh {self.usd_high} is below usd {self.usd}")
+        return self
+
+
+TABLES: dict[str, tuple[type[OverlayRow], tuple[str, ...]]] = {
+    "gpus": (GpuRow, ("key",)),
+    "instances": (InstanceRow, ("name",)),
+    "prices": (PriceRow, ("instance", "buy", "region")),
+    "models": (ModelRow, ("name",)),
+    "images": (ImageRow, ("key",)),
+    "charts": (ChartRow, ("name",)),
+    "spotAdvisor": (SpotBandRow, ("instance",)),
 }
-"""Table of an overlay -> the shape of its rows, and the field that names one. Prices have the
-format of a price file."""
+"""Table of an overlay -> the shape of its rows, and the fields that name one."""

@@ -11,8 +11,6 @@ from gpufleet.catalogue.source_rows import SourceTable, source_of
 ON_DEMAND = "onDemand"
 SPOT = "spot"
 OTHER_OPTIONS = ("reserved", "capacityBlock", "flexStart", "queued")
-PURCHASE_OPTIONS = (ON_DEMAND, SPOT, *OTHER_OPTIONS)
-"""Every purchase option an instance row may name."""
 PriceTable = Mapping[tuple[str, str], tuple[Price, ...]]
 """(instance type, purchase option) -> its prices, one per region; the first is the reference."""
 

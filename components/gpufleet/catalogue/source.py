@@ -9,7 +9,7 @@ class Source:
     """Source of a row: an entry of the edition's source table and the date of the fact."""
 
     key: str
-    """Key of the edition's table of sources (`Catalogue.sources`), or `override:<file>`."""
+    """Key of the edition's table of sources (`Catalogue.sources`), or `overlay:<file>`."""
     date: date
     """Day the fact is from: that of the publication or price list, else the day it was read
     (`SourceEntry.undated` tells which)."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import escape
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from gpufleet.calendar.cells import calendar_grid, grid_svg
 from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.catalogue import MICRO_USD
+from gpufleet.cli.html_parts import document, finding, tiles
 from gpufleet.cli.pool_lines import pool_lines, pool_title
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
@@ -49,7 +49,6 @@ def fleet_page(
         pictures: Pictures of the whole fleet, after the pools.
     """
     cluster = fleet.spec.cluster
-    style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
     title = f"{cluster.name} on {fleet.spec.platform.value}"
     found = ordered(findings)
     body = [
@@ -63,13 +62,7 @@ def fleet_page(
         body += [f"<section><h2>{escape(one.title)}</h2>"]
         body += [_picture(one.title, one.svg), "</section>"]
     body += _findings(found)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>\n{style}</style></head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
-    )
+    return document(title, body)
 
 
 def _counted(found: Sequence[Finding]) -> str:
@@ -114,14 +107,7 @@ def _findings(found: Sequence[Finding]) -> list[str]:
     for one in found:
         kind = (one.severity.value, one.code, one.statement, one.fix or "")
         alike.setdefault(kind, []).append(one.place)
-    lines = [
-        f'<div class="finding {level}"><p><span class="level">{level}</span>{marked(text)}</p>'
-        + (f"<p>Fix: {marked(fix)}</p>" if fix else "")
-        + f'<p class="where">{escape(code)}: '
-        + ", ".join(f"<code>{escape(place)}</code>" for place in places)
-        + "</p></div>"
-        for (level, code, text, fix), places in alike.items()
-    ]
+    lines = [finding(*kind, places) for kind, places in alike.items()]
     return ['<h2 id="findings">Findings</h2>', *lines] if lines else []
 
 
@@ -134,15 +120,11 @@ def _month(bound: Money) -> str:
 
 def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
     spend = fleet.spend
-    tiles = [
-        f'<div class="tile"><span>{name}</span><b>{usd(bound)} USD/h</b>'
-        f"<span>{_month(bound)} USD a month</span></div>"
-        for name, bound in (
-            ("minimum", spend.minimum),
-            ("expected", spend.expected),
-            ("maximum", spend.maximum),
-        )
-    ]
+    bounds = {
+        "minimum": spend.minimum,
+        "expected": spend.expected,
+        "maximum": spend.maximum,
+    }
     words = ("pool", "machine", "sharing")
     numbers = ("nodes", "expected USD/h", "expected USD a month", "maximum USD/h")
     rows = [
@@ -169,7 +151,10 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
     columns = "".join(f"<th>{text}</th>" for text in words)
     columns += "".join(f"<th{_NUMBER}>{text}</th>" for text in numbers)
     return [
-        *('<div class="tiles">', *tiles, "</div>"),
+        *tiles(
+            (name, f"{usd(bound)} USD/h", f"{_month(bound)} USD a month")
+            for name, bound in bounds.items()
+        ),
         f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
         *(*rows, "</tbody></table></div>"),
         _picture("Spend of each pool", _bars(pools, 600), _bars(pools, 180)),

@@ -128,7 +128,7 @@ class Container:
     probed: tuple[tuple[str, str], ...] = ()
     """HTTP path of each probe, and the number or name of its port."""
     ports: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names of its ports -> their numbers."""
+    """Names of its ports, of one without a name its number -> their numbers."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables with known values that rules read, such as NVIDIA_VISIBLE_DEVICES."""
     interactive: bool = False

@@ -2,7 +2,6 @@
 
 import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,15 +21,12 @@ from gpufleet.cli.output import (
     refusing,
     require_something,
 )
-from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.plain_data import picked
-from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import fleet_part
 from gpufleet_planner.commands.size_choices import SELLERS
@@ -38,7 +34,6 @@ from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
 from gpufleet_planner.rightsize.advice import MAXIMUM_SLOWDOWN, Advice, Conclusion, advise
-from gpufleet_planner.rightsize.changes import changes
 from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
 
 HOURS_PER_MONTH = 730
@@ -46,7 +41,7 @@ HOURS_PER_MONTH = 730
 
 @click.command(
     cls=ScreenCommand,
-    first=("url", "days", "spec", "platform", "region", "out", "output_format"),
+    first=("url", "days", "spec", "platform", "region", "output_format"),
 )
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--prometheus", "url", metavar="URL", help="Query this server instead of files.")
@@ -86,7 +81,6 @@ HOURS_PER_MONTH = 730
     metavar="TIMES",
     help="Maximum slow-down of the same work on a proposed device.",
 )
-@click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
 @click.option("--query", "show_query", is_flag=True, help="Print the query of the input.")
 @format_option
 def command(
@@ -99,7 +93,6 @@ def command(
     isolation: str,
     least_saving: int,
     max_slowdown: float,
-    out: str | None,
     show_query: bool,
     output_format: str,
 ) -> None:
@@ -113,15 +106,15 @@ def command(
         gpufleet rightsize --prometheus http://localhost:9090 --days 14 --spec fleet.yaml
         curl -G $PROMETHEUS/api/v1/query_range -d start=... -d end=... -d step=60 \\
           --data-urlencode "query=$(gpufleet rightsize --query)" > use.json
-        gpufleet rightsize use.json --spec fleet.yaml --write rightsized
+        gpufleet rightsize use.json --spec fleet.yaml
 
     A proposal has the measured peak of memory with a margin of 5 %, and the measured compute and
     memory traffic take at most 90 % of it. One request or step takes at most twice as long there
     (`--max-slowdown`). The saving is the part of the machines that becomes free: it is money once
     other pods use it or the nodes are removed. Devices that pods share, and compute that was not
-    measured, are `unknown`. `--write` changes only DIR.
+    measured, are `unknown`.
 
-    JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the new
+    JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the
     declaration has an error, 2 when something cannot be read or no use was measured.
     """
     if show_query:
@@ -133,9 +126,7 @@ def command(
         raise click.UsageError("name --spec, or --platform and --region: prices differ")
     if spec is not None and (platform or region):
         raise click.UsageError("--spec states platform and region: remove --platform and --region")
-    if out is not None and spec is None:
-        raise click.UsageError("--write changes a declaration: name it with --spec")
-    declared, market, catalogue, findings = _market(spec, platform, region)
+    market, catalogue, findings = _market(spec, platform, region)
     answers: list[Advice] = []
     if not has_errors(findings):
         measured = workloads(_series(files, url, days))
@@ -154,8 +145,6 @@ def command(
             )
             for one in measured
         ]
-        if out is not None:
-            findings += _write(Path(out), declared, answers)
     if output_format == "json":
         document: dict[str, Any] = {"workloads": [advice_as_dict(one) for one in answers]}
         saved = sum(one.saving_micro_usd or 0 for one in answers)
@@ -169,24 +158,23 @@ def command(
 
 def _market(
     spec: str | None, platform: str | None, region: str | None
-) -> tuple[dict[str, Any], Market, Catalogue, list[Finding]]:
+) -> tuple[Market, Catalogue, list[Finding]]:
     if spec is None:
         name, catalogue = platform or "", load()
         cloud = PLATFORMS[Platform(name)].facts.cloud
         clouds = () if cloud is None else (cloud,)
         unknown = list(check_region(region, clouds, catalogue, "--region"))
-        return {}, Market((name,), region), catalogue, unknown
-    declared = dict(fleet_part(read_mapping(spec)))
-    compiled = compile_data(declared)
+        return Market((name,), region), catalogue, unknown
+    compiled = compile_data(fleet_part(read_mapping(spec)))
     findings = list(compiled.findings)
     if compiled.fleet is None:
-        return declared, Market(()), load(), findings
+        return Market(()), load(), findings
     stated = compiled.fleet.spec
     catalogue = load(stated.catalogue, overlay=stated.catalogue_overlay)
     sells = PLATFORMS[stated.platform].facts.cloud is not None
     market = Market((stated.platform.value,) if sells else (), stated.cluster.region)
     errors = [one for one in findings if one.severity.value == "error"]
-    return declared, market, catalogue, errors
+    return market, catalogue, errors
 
 
 def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
@@ -202,21 +190,6 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
         f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to request",
     )
     return found
-
-
-def _write(folder: Path, declared: dict[str, Any], answers: list[Advice]) -> list[Finding]:
-    made = changes(declared, answers)
-    if made.spec is None:
-        return list(made.findings)
-    files = [Artefact("fleet.yaml", ArtefactKind.CONFIG, "the declaration", yaml_text(made.spec))]
-    files += [
-        Artefact(name, ArtefactKind.MANIFEST, "patch of a workload", yaml_text(data))
-        for name, data in sorted(made.objects.items())
-    ]
-    plan = plan_folder(folder, files)
-    if not has_errors(plan.findings):
-        apply_plan(plan)
-    return [*made.findings, *plan.findings]
 
 
 def advice_as_dict(one: Advice) -> dict[str, Any]:

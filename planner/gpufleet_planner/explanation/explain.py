@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_rule_text, memory_fraction
-from gpufleet.models.inference import CUDA_CONTEXT, Serving, serving_ledger
+from gpufleet.models.inference import CUDA_CONTEXT, Serving
 from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import GIB, Basis, modelled, weakest
 from gpufleet.models.parallel import Parallelism
@@ -21,11 +21,12 @@ from gpufleet_planner.planning.option import IDLE_HOURS, Option
 from gpufleet_planner.planning.training_choice import link_between
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
-from gpufleet_planner.sizing.decode_step import EAGER_DECODE
+from gpufleet_planner.sizing.decode_step import EAGER_DECODE, DecodeStep
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_speed
-from gpufleet_planner.sizing.throughput import embedding_ledger, embedding_speed
-from gpufleet_planner.sizing.training import Training, training_ledger
+from gpufleet_planner.sizing.relief import ledger_of
+from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_replica
+from gpufleet_planner.sizing.throughput import embedding_speed
+from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
 from gpufleet_planner.tables import row_of, table
 
@@ -52,6 +53,8 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     "GB": (1e-9, "{:,.0f} GB"),
     "GB2": (1e-9, "{:.2f} GB"),
     "T": (1e-12, "{:,.2f} T"),
+    "s3": (1, "{:.3f} s"),
+    "ms": (1000, "{:.1f}"),
     "ms0": (1000, "{:.0f} ms"),
     "ms1": (1000, "{:.1f} ms"),
     "ms2": (1000, "{:.2f} ms"),
@@ -71,28 +74,41 @@ class _Written(Formatter):
         return form.format(float(value or 0) * size)
 
 
+_WRITTEN = _Written()
+
+
 @cache
-def _rows() -> tuple[dict[str, Any], ...]:
-    """Rows of `lines.jsonl`. `of`: the topic, and which of its texts. `if`: facts that something
-    must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
-    text = Path(__file__).with_name("lines.jsonl").read_text(encoding="utf-8")
+def _rows(table: str) -> tuple[dict[str, Any], ...]:
+    """Rows of `lines.jsonl` or `texts.jsonl`. `of`: the topic, and which of its texts. `if`: facts
+    that something must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
+    text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return tuple(json.loads(line) for line in text.splitlines())
+
+
+def _matching(table: str, of: str, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a topic whose conditions these facts meet."""
+    for row in _rows(table):
+        found = row["of"] == of and all(
+            bool(_WRITTEN.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
+            for name in row.get("if", "").split()
+        )
+        if found:
+            yield row
+
+
+def texts(of: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of the output of `size` or `plan`, with these facts."""
+    return (_WRITTEN.vformat(row["text"], (), facts) for row in _matching("texts", of, facts))
 
 
 def _lines(of: str, facts: Mapping[str, Any], **more: Any) -> Iterator[ExplanationLine]:
     """The lines of the rows of a text with these facts."""
-    facts, write = {**facts, **more}, _Written()
+    facts = {**facts, **more}
     work = "training" if facts.get("trains") else "serving"
-    for row in _rows():
-        wanted = row.get("if", "").split()
-        if row["of"] != of or not all(
-            bool(write.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
-            for name in wanted
-        ):
-            continue
+    for row in _matching("lines", of, facts):
         parts = (row[part] for part in ("figure", "value", "formula", "basis"))
-        figure, value, formula, basis = (write.vformat(part, (), facts) for part in parts)
-        sources = (_source(write.vformat(name, (), facts), work) for name in row["source"])
+        figure, value, formula, basis = (_WRITTEN.vformat(part, (), facts) for part in parts)
+        sources = (_source(_WRITTEN.vformat(name, (), facts), work) for name in row["source"])
         topic = of.partition("/")[0]
         yield ExplanationLine(topic, figure, value, formula, Basis(basis), "; ".join(sources))
 
@@ -102,18 +118,6 @@ def _source(name: str, work: str) -> str:
     if all(row["name"] != name for row in table("sources")):
         return name
     return row_of("sources", of=work, name=name)["source"]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The sized workload and its hardware."""
-
-    model: Architecture
-    work: Serving | Training
-    parallel: Parallelism
-    device: Device | None
-    link: Link | None = None
-    """Training: what joins the machines; None: one machine."""
 
 
 def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
@@ -131,11 +135,6 @@ def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     return "\n".join(shown)
 
 
-def explain_setting(setting: Setting) -> tuple[ExplanationLine, ...]:
-    """Model, memory, device and speed."""
-    return tuple(_setting_lines(setting))
-
-
 def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[ExplanationLine, ...]:
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     reached = option.reached
@@ -147,8 +146,8 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     work = reached.training or _served(need, option)
     across = reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
-    setting = Setting(need.model, work, reached.parallel, option.share, link)
-    return (*explain_setting(setting), *_bought(option, need.replicas, need.confidence))
+    setting = explain_setting(need.model, work, reached.parallel, option.share, link)
+    return (*setting, *_bought(option, need.replicas, need.confidence))
 
 
 def _served(need: WorkloadNeed, option: Option) -> Serving:
@@ -160,20 +159,23 @@ def _served(need: WorkloadNeed, option: Option) -> Serving:
     return replace(chosen, batch=min(reached.batch, ceil(chosen.batch / reached.copies)))
 
 
-def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
-    model, work, parallel, device = setting.model, setting.work, setting.parallel, setting.device
-    facts = {one.name: getattr(setting, one.name) for one in fields(setting)}
-    facts |= {"trains": isinstance(work, Training), "count": count_parameters(model)}
+def explain_setting(
+    model: Architecture,
+    work: Serving | Training,
+    parallel: Parallelism,
+    device: Device | None,
+    link: Link | None = None,
+) -> Iterator[ExplanationLine]:
+    """Model, memory, device and speed of a workload on its hardware. `link`: of training, what
+    joins the machines; None: one machine."""
+    facts: dict[str, Any] = {"model": model, "work": work, "parallel": parallel, "device": device}
+    facts |= {"link": link, "trains": isinstance(work, Training), "count": count_parameters(model)}
     yield from _lines("model", facts, parts=_parameters(model))
     for assumption in model.assumptions:
         yield from _lines("model/assumption", facts, assumption=assumption)
-    if isinstance(work, Training):
-        need = training_ledger(model, work, parallel)
-    elif model.causal:
+    if isinstance(work, Serving) and model.causal:
         yield from _lines("memory/cache", {**facts, **_cache(model, work, parallel)})
-        need = serving_ledger(model, work, parallel)
-    else:
-        need = embedding_ledger(model, work, parallel)
+    need = ledger_of(model, work, parallel)
     for item in need.items:
         yield from _lines("memory/item", facts, item=item, name=item.key.replace("_", " "))
     alive = " + ".join(f"{i.bytes / GIB:.2f}" for i in need.items if i.at_peak)
@@ -186,32 +188,28 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
         yield from _lines("memory/room", facts, room=room, taken=_taken(work, device, parallel))
     yield from _lines(f"device/{device.kind.value}", facts)
     if isinstance(work, Training):
-        kind, speed = "training", training_speed(model, work, device, parallel, setting.link)
+        kind, speed = "training", training_speed(model, work, device, parallel, link)
     elif model.causal:
-        kind, speed = "serving", serving_speed(model, work, device, parallel)
+        replica = serving_replica(model, work, device, parallel)
+        kind, speed = "serving", None if replica is None else replica.speed(work.batch)
+        facts |= {"replica": replica, "step": replica and replica.step}
     else:
         kind, speed = "embedding", embedding_speed(model, work, device, parallel)
     if speed is None:
         return
     facts["speed"] = speed
+    facts |= _times(facts)
     if kind != "embedding":
         yield from _lines("speed/rates", facts, **_shares(device))
-    yield from _lines(f"speed/{kind}", {**facts, **_times(work, parallel, speed)})
+    yield from _lines(f"speed/{kind}", facts)
 
 
 def _parameters(model: Architecture) -> str:
     count = count_parameters(model)
-    parts = {
-        "attention": count.mixers,
-        "feed-forward": count.feed_forward,
-        "experts": count.experts,
-        "routers": count.router,
-        "norms": count.norms,
-        "embeddings": count.embeddings,
-        "head": count.head,
-        "other": count.other,
-    }
-    return " + ".join(f"{size:,} {name}" for name, size in parts.items() if size)
+    parts = {"attention": "mixers", "feed-forward": "feed_forward", "routers": "router"}
+    names = ("attention", "feed-forward", "experts", "routers", "norms", "embeddings", "head")
+    sizes = {name: getattr(count, parts.get(name, name)) for name in (*names, "other")}
+    return " + ".join(f"{size:,} {name}" for name, size in sizes.items() if size)
 
 
 def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> dict[str, Any]:
@@ -242,15 +240,21 @@ def _shares(device: Device) -> dict[str, str]:
     return {"board": board, "computes": computes and f"{computes} (its part)", "reads": reads}
 
 
-def _times(work: Serving | Training, parallel: Parallelism, speed: Any) -> dict[str, Any]:
+def _times(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of the computed times."""
+    work, parallel, speed = facts["work"], facts["parallel"], facts["speed"]
     if isinstance(work, Training):
         group = parallel.tensor * parallel.pipeline * parallel.context
         tokens, each = work.tokens * work.accumulation, speed.flops_per_token / 1e9
-        return {"group": group, "tokens": tokens, "each": each}
+        return {"group": group, "tokens": tokens, "each": each, "peak": speed.peak_operations}
+    step: DecodeStep | None = facts.get("step")
+    if step is None:
+        return {}
     eager = work.engine is InferenceEngine.TRANSFORMERS
-    ranks = max(parallel.tensor, parallel.expert)
-    return {"prompt": mean_prompt(work), "ranks": ranks, "eager": eager, "slower": EAGER_DECODE}
+    read, operations = step.read_bytes(work.batch), step.operations(work.batch)
+    times = {"read": read, "operations": operations, "moved": step.parts(work.batch)[2]}
+    served = {"prompt": mean_prompt(work), "eager": eager, "slower": EAGER_DECODE}
+    return {**served, **times, "peak": step.rate.peak}
 
 
 def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[ExplanationLine]:

@@ -1,11 +1,11 @@
 """Packing: the integer program, the heuristic where it does not apply, always a lower bound; and
 the reason why a share has no place, with the nearest change that gives it one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, error, findings_in, ordered
+from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet.partition.shares import gib
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.greedy import place_rest
@@ -28,29 +28,28 @@ from gpufleet_planner.packing.supply import NodeSource, sources_of
 from gpufleet_planner.packing.verify import verify
 from gpufleet_planner.packing.workspace import Workspace
 
+_finding = findings_in(__file__)
+
 
 def impossible_shares(problem: PackingProblem) -> list[Finding]:
     """Share classes that no GPU of any allowed machine can serve, however many there are."""
     found: list[Finding] = []
     for share in problem.shares:
-        machines = [
-            m
-            for m in problem.machines.values()
-            if share.machines is None or m.name in share.machines
-        ]
+        to = problem.machines if share.machines is None else share.machines
+        machines = [m for m in problem.machines.values() if m.name in to]
         tried = {machine.name: slots_or_reason(share, machine) for machine in machines}
         if not share.count or not all(isinstance(found, str) for found in tried.values()):
             continue
-        reasons = [f"{name}: {why}" for name, why in tried.items()]
+        reasons = "; ".join(f"{name}: {why}" for name, why in tried.items())
         fix = next((f for m in machines if (f := _nearest_share(share, m)) is not None), None)
         found.append(
-            error(
+            _finding(
                 "pack-share-impossible",
                 share.path,
-                f"no machine can hold a share of {share.name}: {'; '.join(reasons)}",
-                fix or "allow another machine type",
+                fix=fix or "allow another machine type",
                 share=share.name,
-                machines=[m.name for m in machines],
+                reasons=reasons,
+                machines=list(tried),
             )
         )
     return found
@@ -70,38 +69,33 @@ def _nearest_share(share: ShareClass, machine: PackingMachine) -> str | None:
 
 
 def explain(
-    problem: PackingProblem, unplaced: dict[str, int], unlimited: Packing | None
-) -> list[Finding]:
+    problem: PackingProblem, unplaced: Mapping[str, int], unlimited: Packing
+) -> Iterator[Finding]:
     """Findings for shares without a place: the limits that exclude them, and a remedy.
 
-    `unlimited` is the packing of the same problem without quotas and limits of nodes; None or
-    incomplete: the limits are not the cause.
+    `unlimited` is the packing of the same problem without quotas and limits of nodes; incomplete:
+    the limits are not the cause.
     """
-    if not unplaced:
-        return []
-    raised = _raised(problem, unlimited) if unlimited is not None and unlimited.complete else []
-    limits = [f"{path} = {limit}" for path, limit, _ in raised]
-    found: list[Finding] = []
+    raised = _raised(problem, unlimited) if unlimited.complete else []
+    why = "no machine type with room for them may be bought"
+    fixes = "allow a machine type that serves them to be bought (maxNodes above 0)"
+    if raised:
+        limits = ", ".join(f"{path} = {limit}" for path, limit, _ in raised)
+        why = f"the limiting settings are {limits}"
+        fixes = " and ".join(f"set {path} to {need}" for path, _, need in raised)
     for name, count in unplaced.items():
         share = problem.by_name[name]
-        if raised:
-            why = f"the limiting settings are {', '.join(limits)}"
-            fixes = [f"set {path} to {need}" for path, _, need in raised]
-        else:
-            why = "no machine type with room for them may be bought"
-            fixes = ["allow a machine type that serves them to be bought (maxNodes above 0)"]
-        found.append(
-            error(
-                "pack-no-room",
-                share.path,
-                f"{count} of {share.count} shares of {name} have no place: {why}",
-                f"{' and '.join(fixes)}, or request at most {share.count - count} of {name}",
-                share=name,
-                unplaced=count,
-                limits={path: need for path, _, need in raised},
-            )
+        yield _finding(
+            "pack-no-room",
+            share.path,
+            share=name,
+            unplaced=count,
+            count=share.count,
+            why=why,
+            fixes=fixes,
+            placed=share.count - count,
+            limits={path: need for path, _, need in raised},
         )
-    return found
 
 
 def _raised(problem: PackingProblem, unlimited: Packing) -> list[tuple[str, int, int]]:
@@ -121,8 +115,6 @@ def _raised(problem: PackingProblem, unlimited: Packing) -> list[tuple[str, int,
             found.append((f"{quota.path}.gpus", quota.gpus, need))
     return found
 
-
-_finding = findings_in(__file__)
 
 _APART_LIMIT = 60_000
 """Coefficients of the program with every node apart up to which it is tried."""
@@ -151,7 +143,7 @@ def pack(problem: PackingProblem, *, solver: bool = True) -> Packing:
         free = {name: replace(one, max_nodes=None) for name, one in problem.machines.items()}
         # Prices of machines that could not be bought may be missing: this packing counts nodes.
         unlimited = method(replace(possible, machines=free, quotas=()))
-        findings += explain(possible, dict(found.unplaced), unlimited)
+        findings += explain(possible, found.unplaced, unlimited)
     unplaced = dict(found.unplaced) | {s.name: s.count for s in problem.shares if s.name in lost}
     found = replace(found, unplaced=unplaced)
     broken = verify(problem, found)

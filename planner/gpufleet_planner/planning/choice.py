@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.documents.plain_data import camel, picked
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in
 from gpufleet_planner.planning.attempts import (
     cheapest_gpu,
     over_budget,
@@ -21,13 +21,11 @@ from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
 from gpufleet_planner.planning.option import (
     Option,
-    Rank,
     Rejected,
     better_at,
     dearer,
     option_as_dict,
     pareto,
-    rank,
 )
 
 _finding = findings_in(__file__)
@@ -99,7 +97,7 @@ def choose(
     an invalid need: when nothing works, an error names the nearest choice.
     """
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
-    options: list[tuple[Rank, Option]] = []
+    options: list[Option] = []
     rejected: list[Rejected] = []
     by_gpu: dict[tuple[str, str, object], list[OfferedMachine]] = {}
     for machine in offered:
@@ -117,12 +115,11 @@ def choose(
             if broken is not None:
                 rejected.append(Rejected(found.label, found.machine.gpu.key, broken))
                 continue
-            standing = rank(found)
-            options.append((standing, found))
+            options.append(found)
             if found.billed_micro_usd is not None:
-                ceiling = standing[1] if ceiling is None else min(ceiling, standing[1])
-    options.sort(key=itemgetter(0))
-    kept = tuple(option for option, _ in groupby(option for _, option in options))
+                ceiling = min(found.rank[1], float("inf") if ceiling is None else ceiling)
+    options.sort(key=attrgetter("rank"))
+    kept = tuple(option for option, _ in groupby(options))
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
     return ServingChoice(kept, tuple(rejected), findings)
 
@@ -212,12 +209,15 @@ def _contradiction(
         figure = _upwards(_LIMITS[code][1](best))
         shown.append(f"{name} given up: {best.label}, {figure}")
         raised.append(f"raise {name} to {figure}")
-    return error(
+    kept = " and ".join(names)
+    fix, near = " or ".join(raised) or f"relax {kept}", "; ".join(shown)
+    return _finding(
         "target-contradiction",
         path,
-        f"{' and '.join(names)} cannot be kept together by any offer on the market for "
-        f"{need.name}; nearest for each: {'; '.join(shown)}",
-        " or ".join(raised) or f"relax {' and '.join(names)}",
+        fix=fix,
+        names=kept,
+        workload=need.name,
+        nearest=near,
         targets=names,
     )
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.findings import Finding, FleetError, error, findings_in, has_errors, ordered
+from gpufleet.findings import Finding, FleetError, findings_in, has_errors, ordered
 from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
@@ -23,7 +23,6 @@ from gpufleet_planner.planning.pools import (
     spec_data,
 )
 from gpufleet_planner.planning.provisioning import (
-    validate_balance,
     validate_provisioning,
     weights_on_disk,
 )
@@ -189,9 +188,8 @@ def planner_of(
         edition = file.head.catalogue or DEFAULT_EDITION
         catalogue = load(edition, overlay=file.head.spec.get("catalogueOverlay"))
     except UnknownEditionError as unknown:
-        text = f"there is no edition {file.head.catalogue!r}"
-        near = f"one of {', '.join(unknown.nearest)}"
-        return None, (*findings, error("catalogue-edition-unknown", "catalogue", text, near))
+        named, near = file.head.catalogue, unknown.nearest
+        return None, (*findings, _finding("catalogue-edition-unknown", value=named, nearest=near))
     except FleetError as problem:
         at = [replace(f, path=f.path or "spec.catalogueOverlay") for f in problem.findings]
         return None, (*findings, *at)
@@ -325,7 +323,6 @@ class Planner:
         for work in placed:
             if work.need is not None:
                 notes += validate_provisioning(work.need, work.option, work.path)
-                notes += validate_balance(work.need, work.option, work.path)
         most = None if compiled.fleet is None else compiled.fleet.spend.maximum
         if isinstance(most, Unbounded):
             notes.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))

@@ -1,129 +1,100 @@
-"""Too much or too little: memory and throughput of a choice, and the balance of its machine."""
+"""Too much or too little: memory and throughput of a choice, and the memory of its machine."""
 
+from collections.abc import Iterator
 from math import ceil
 
-from gpufleet.findings import Finding, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.option import Option, rank
+from gpufleet_planner.planning.option import Option
 
+_finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
 """Part of the usable memory below which a GPU is too big: the policies' threshold."""
 TIGHT_MEMORY_USE = 0.95
 LOW_RATE_USE = 0.35
-VCPU_PER_GPU = 4
-"""Processors next to each GPU: tokenising, sampling, data loading. Assumed; the smallest machines
-clouds sell with one GPU have four."""
 _CHECKPOINT_BYTES = 14
 """Bytes per parameter in a checkpoint: weights in BF16, FP32 master and both moments."""
 _IMAGES_GIB = 60
 """Room for container images and logs on the root disk, assumed."""
 
 
-def validate_provisioning(
-    need: WorkloadNeed, option: Option, path: str = ""
-) -> tuple[Finding, ...]:
-    """Unused and scarce resources of the option. Figures are modelled."""
-    reached = option.reached
-    findings: list[Finding] = []
+def validate_provisioning(need: WorkloadNeed, option: Option, path: str = "") -> Iterator[Finding]:
+    """Unused and scarce resources of the option, and host memory that its machine lacks. Figures
+    are modelled; an amount that a machine's row does not state is not validated."""
+    reached, device, name = option.reached, option.share.label, need.name
     use = reached.need_bytes / reached.usable_bytes
+    percent, part = f"{100 * use:.0f}", round(use, 4)
     if use < LOW_MEMORY_USE:
-        findings.append(
-            info(
-                "over-provisioned-memory",
-                path,
-                f"{need.name} uses {100 * use:.0f} % of the memory of {option.share.label}; "
-                f"it is chosen for its price or its speed ({reached.binding} binds)",
-                "allow sharing (isolation), or smaller slices",
-                use=round(use, 4),
-                limit=LOW_MEMORY_USE,
-            )
+        yield _finding(
+            "over-provisioned-memory",
+            path,
+            workload=name,
+            device=device,
+            percent=percent,
+            binding=reached.binding,
+            use=part,
+            limit=LOW_MEMORY_USE,
         )
     elif use > TIGHT_MEMORY_USE:
-        findings.append(
-            info(
-                "under-provisioned-memory",
-                path,
-                f"{need.name} fills {100 * use:.0f} % of {option.share.label}, margin "
-                "included: longer prompts or larger batches need another choice",
-                use=round(use, 4),
-                limit=TIGHT_MEMORY_USE,
-            )
+        yield _finding(
+            "under-provisioned-memory",
+            path,
+            workload=name,
+            device=device,
+            percent=percent,
+            use=part,
+            limit=TIGHT_MEMORY_USE,
         )
     rate, asked = reached.tokens_per_second, reached.asked_tokens_per_second
     if rate and asked and asked / rate < LOW_RATE_USE:
-        findings.append(
-            info(
-                "over-provisioned-rate",
-                path,
-                f"{need.name} needs {asked:.0f} of the {rate:.0f} tokens/s that "
-                f"{reached.copies} x {option.share.label} serve",
-                "lower the latency target, or put it on a share",
-                use=round(asked / rate, 4),
-            )
+        yield _finding(
+            "over-provisioned-rate",
+            path,
+            workload=name,
+            asked=f"{asked:.0f}",
+            rate=f"{rate:.0f}",
+            devices=f"{reached.copies} x {device}",
+            use=round(asked / rate, 4),
         )
-    return tuple(findings)
+    memory, (wanted, what) = option.machine.memory_bytes, _host_memory(need, option)
+    if memory is not None and memory < wanted:
+        yield _finding(
+            "machine-memory-short",
+            path,
+            machine=option.machine.name,
+            has=f"{memory / GIB:.0f}",
+            what=f"{what} of {name}",
+            takes=f"{wanted / GIB:.0f}",
+            found=memory,
+            limit=wanted,
+        )
 
 
 def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
     """A warning where the request names a GPU and another one keeps the same target for less."""
     mine, best = stated.best, everything.best
-    if mine is None or best is None or mine.billed_micro_usd is None:
+    if mine is None or best is None or None in (mine.billed_micro_usd, best.billed_micro_usd):
         return ()
-    had, least = rank(mine)[1], rank(best)[1]
-    if best.billed_micro_usd is None or least >= 0.75 * had:
+    had, least = mine.rank[1], best.rank[1]
+    if least >= 0.75 * had:
         return ()
-    unit = "USD a run" if mine.usd_per_run is not None else "USD/h"
-    if mine.reached.training is not None and mine.usd_per_run is None:
-        unit = "USD per million tokens"
-    return (
-        warning(
-            "over-provisioned",
-            "gpu",
-            f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
-            f"{least:.4g}",
-            f"use {best.share.label}, or state the target that needs {gpu}",
-            found=had,
-            least=least,
-            unit=unit,
-        ),
+    found = _finding(
+        "over-provisioned",
+        "gpu",
+        gpu=gpu,
+        had=f"{had:.4g}",
+        unit=mine.cost_unit,
+        choice=best.label,
+        costs=f"{least:.4g}",
+        device=best.share.label,
+        found=had,
+        least=least,
     )
-
-
-def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
-    """Processors and memory next to the GPUs. Limits are assumed; what a machine's row does not
-    state is not validated."""
-    machine, name = option.machine, option.machine.name
-    findings: list[Finding] = []
-    if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:
-        findings.append(
-            warning(
-                "machine-cpu-short",
-                path,
-                f"{name} has {machine.vcpu} vCPU for {machine.gpus} GPUs; {VCPU_PER_GPU} for each "
-                "are assumed to keep them busy",
-                "take the next larger machine",
-                found=machine.vcpu,
-                limit=VCPU_PER_GPU * machine.gpus,
-            )
-        )
-    wanted, what = _host_memory(need, option)
-    if machine.memory_bytes is not None and machine.memory_bytes < wanted:
-        findings.append(
-            warning(
-                "machine-memory-short",
-                path,
-                f"{name} has {machine.memory_bytes / GIB:.0f} GiB of memory, and {what} of "
-                f"{need.name} take {wanted / GIB:.0f} GiB",
-                "take a machine with more memory, or stream weights from disk",
-                found=machine.memory_bytes,
-                limit=wanted,
-            )
-        )
-    return tuple(findings)
+    return (found,)
 
 
 def weights_on_disk(need: WorkloadNeed, option: Option) -> int:

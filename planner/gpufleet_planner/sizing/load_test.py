@@ -63,7 +63,7 @@ class LoadedEngine:
     reserve: Reserve = Reserve()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadFigures:
     """Result of such a test: means over all requests, and the rate of the whole test."""
 
@@ -71,8 +71,11 @@ class LoadFigures:
     token_seconds: float
     """Mean of each request's own mean, as the tools report it: a short answer has the same weight
     as a long one."""
+    token_seconds_range: tuple[float, float] | None = None
+    """Lowest and highest that published load tests leave; None: not asked."""
     tokens_per_second: float
     """Output tokens of all requests, from the first prompt to the last token."""
+    tokens_per_second_range: tuple[float, float] | None = None
     pauses: int = 0
     """How often a sequence lost its cache to others and was prefilled again."""
 

@@ -3,7 +3,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -109,19 +109,6 @@ _DIFFERENCE = 0.02
 """Stored and computed size may differ by this much before it is worth a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWeights:
-    """Contents of the weight files."""
-
-    bytes: int
-    tensors: frozenset[str]
-
-    @property
-    def has_head(self) -> bool:
-        """Whether the output projection is stored."""
-        return any(name.endswith("lm_head.weight") for name in self.tensors)
-
-
 def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     """The model of a `config.json` or of the folder that holds one.
 
@@ -149,21 +136,22 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     if stored is None:
         return ChosenModel(model, form, findings=tuple(fields.findings))
     kind = WEIGHT_FORMATS[form or "bf16"]
-    apart = stored.has_head and model.tied_embeddings
+    size, has_head = stored
+    apart = has_head and model.tied_embeddings
     if not kind.quantised and model.has_head:
-        model = replace(model, tied_embeddings=not stored.has_head)
+        model = replace(model, tied_embeddings=not has_head)
         apart = False
     computed = weight_bytes(model, kind, apart).stored
     findings = fields.findings
-    if abs(computed - stored.bytes) > _DIFFERENCE * stored.bytes:
-        findings.append(_finding("checkpoint-size-differs", value=stored.bytes, computed=computed))
+    if abs(computed - size) > _DIFFERENCE * size:
+        findings.append(_finding("checkpoint-size-differs", value=size, computed=computed))
     model = replace(model, basis=Basis.MEASURED)
     if not kind.quantised:
-        total = stored.bytes // kind.other_bytes
+        total = size // kind.other_bytes
         counted = count_parameters(model)
         active = counted.active + (0 if counted.experts else total - counted.total)
         model = replace(model, stated_parameters=total, stated_active=max(active, 1))
-    return ChosenModel(model, form, apart, stored.bytes, tuple(findings))
+    return ChosenModel(model, form, apart, size, tuple(findings))
 
 
 def _with_quantisation(data: Mapping[str, Any], file: Path) -> Mapping[str, Any] | Finding:
@@ -202,8 +190,9 @@ def _unreadable(path: Path, why: str) -> Finding:
     return _finding("checkpoint-unreadable", value=str(path), file=path, why=why)
 
 
-def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:
-    """Sizes from the index, else from the headers of the weight files; None without either."""
+def read_stored_weights(folder: Path) -> tuple[int, bool] | Finding | None:
+    """Bytes of the weights and whether the output projection is stored, from the index, else from
+    the headers of the weight files; None without either."""
     indices = sorted(folder.glob("*.safetensors.index.json"))
     if indices:
         return _from_index(indices[0])
@@ -219,39 +208,30 @@ def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:
         for name, entry in header.items():
             if name == "__metadata__" or not isinstance(entry, dict):
                 continue
-            offsets: object = cast("dict[str, object]", entry).get("data_offsets")
-            length = _length(offsets)
-            if length is None:
-                return _unreadable(file, f"tensor {name} has no data_offsets")
-            total += length
-            names.add(name)
+            match cast("dict[str, object]", entry):
+                case {"data_offsets": [int(first), int(last)]} if 0 <= first <= last:
+                    total += last - first
+                    names.add(name)
+                case _:
+                    return _unreadable(file, f"tensor {name} has no data_offsets")
     if total == 0:
         return _unreadable(files[0], "the weight files have no tensor")
-    return StoredWeights(total, frozenset(names))
+    return total, _has_head(names)
 
 
-def _length(offsets: object) -> int | None:
-    """Bytes between two offsets that a file can have."""
-    pair = cast("list[object]", offsets) if isinstance(offsets, list) else []
-    if len(pair) != 2:
-        return None
-    first, last = pair
-    if not isinstance(first, int) or not isinstance(last, int):
-        return None
-    return last - first if 0 <= first <= last else None
+def _has_head(names: Iterable[str]) -> bool:
+    return any(name.endswith("lm_head.weight") for name in names)
 
 
-def _from_index(path: Path) -> StoredWeights | Finding:
+def _from_index(path: Path) -> tuple[int, bool] | Finding:
     data = _read_json(path, MAX_INDEX_BYTES)
     if isinstance(data, Finding):
         return data
-    metadata, mapping = data.get("metadata"), data.get("weight_map")
-    size: object = None
-    if isinstance(metadata, dict):
-        size = cast("dict[str, object]", metadata).get("total_size")
-    if not isinstance(size, int) or size <= 0 or not isinstance(mapping, dict):
-        return _unreadable(path, "an index has metadata.total_size and weight_map")
-    return StoredWeights(size, frozenset(cast("dict[str, object]", mapping)))
+    match data:
+        case {"metadata": {"total_size": int(size)}, "weight_map": dict()} if size > 0:
+            return size, _has_head(data["weight_map"])
+        case _:
+            return _unreadable(path, "an index has metadata.total_size and weight_map")
 
 
 def _read_header(path: Path) -> Mapping[str, Any] | Finding:

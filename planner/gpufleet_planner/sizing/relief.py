@@ -8,7 +8,7 @@ from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import Serving, serving_ledger
-from gpufleet.models.ledger import GIB
+from gpufleet.models.ledger import GIB, Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import nvlink
@@ -37,18 +37,18 @@ def relief(
         formats = ((text, serving, parallel) for text, serving in _formats(work, device))
         steps = chain(formats, _spread(model, work, parallel, device))
     for text, changed, split in steps:
-        need = _need(model, changed, split)
+        need = ledger_of(model, changed, split).planning_bytes
         if need <= device.usable_bytes and _room(model, changed, split, device):
             return f"{text}: {need / GIB:.2f} GiB with margin"
     return None
 
 
-def _need(model: Architecture, work: Training | Serving, parallel: Parallelism) -> int:
+def ledger_of(model: Architecture, work: Training | Serving, parallel: Parallelism) -> Ledger:
+    """Memory of the fullest GPU: of a training step, of a forward pass of an encoder, or of a
+    replica that generates."""
     if isinstance(work, Training):
-        return training_ledger(model, work, parallel).planning_bytes
-    if not model.causal:
-        return embedding_ledger(model, work, parallel).planning_bytes
-    return serving_ledger(model, work, parallel).planning_bytes
+        return training_ledger(model, work, parallel)
+    return (serving_ledger if model.causal else embedding_ledger)(model, work, parallel)
 
 
 def _room(

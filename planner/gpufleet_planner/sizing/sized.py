@@ -1,5 +1,6 @@
 """`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from gpufleet.models.formats import (
     find_kv_format,
     find_weight_format,
 )
-from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.inference import Serving
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
@@ -35,9 +36,9 @@ from gpufleet_planner.sizing.device import (
     time_slice,
     whole_gpu,
 )
-from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
+from gpufleet_planner.sizing.load_test import LoadFigures
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
-from gpufleet_planner.sizing.relief import relief
+from gpufleet_planner.sizing.relief import ledger_of, relief
 from gpufleet_planner.sizing.request import (
     SizedWorkload,
     SizeRequest,
@@ -48,10 +49,9 @@ from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
 from gpufleet_planner.sizing.throughput import (
     EmbeddingSpeed,
     check_capability,
-    embedding_ledger,
     embedding_speed,
 )
-from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training import Training, TrainingMethod
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.sizing.training_state import Loss
@@ -131,7 +131,7 @@ class Sizing:
     parallel: Parallelism = _ALONE
     link: Link | None = None
     """Network between training's data ranks, where the request states it."""
-    load_test: LoadAnswer | None = None
+    load_test: LoadFigures | None = None
     """The modelled result of the request's load test."""
 
 
@@ -161,12 +161,12 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if has_errors(findings):
         return _refused(chosen, device, findings)
     if workload.trains:
-        job = training_of(request, workload, weights)
-        return _training_answer(model, job, request, device, parallel, findings)
-    serving = serving_of(request, chosen, weights, cache)
+        work: Training | Serving = training_of(request, workload, weights)
+    else:
+        work = serving_of(request, chosen, weights, cache)
     if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
-    return _serving_answer(model, serving, request, device, parallel, findings)
+    return _answer(model, work, request, device, parallel, findings)
 
 
 def request_parts(
@@ -250,6 +250,26 @@ def context_rules(
     return tuple(findings)
 
 
+def validate_load_test(
+    request: SizeRequest, workload: SizedWorkload | None, device: Device | None
+) -> Iterator[Finding]:
+    """Inputs of a load test that the request does not have."""
+    if request.load_test is None:
+        return
+    if workload is not None and workload is not SizedWorkload.INFERENCE:
+        yield _finding("load-test-not-followed/answers", workload=workload)
+    if request.engine is InferenceEngine.TRANSFORMERS:
+        yield _finding("load-test-not-followed/transformers")
+    if request.gpu is None:
+        yield _finding("load-test-not-followed/gpu")
+    elif device is not None and device.rates is None:
+        yield _finding("load-test-not-followed/rates", gpu=device.gpu.key)
+    missing = [name for name in ("prompt", "output") if getattr(request, name) is None]
+    yield from (_finding("load-test-not-followed/mean", name, name=name) for name in missing)
+    if request.load_test.rate is not None and request.load_test.clients is not None:
+        yield _finding("load-test-not-followed/both")
+
+
 def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFormat) -> Training:
     """The training part of a request."""
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
@@ -271,57 +291,58 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     return Training(**job)
 
 
-def _training_answer(
+def _answer(
     model: Architecture,
-    job: Training,
+    work: Training | Serving,
     request: SizeRequest,
     device: Device | None,
     parallel: Parallelism,
     findings: list[Finding],
 ) -> Sizing:
-    need = training_ledger(model, job, parallel)
-    asked, link, speed = request.network, None, None
-    if asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
+    trains, asked, link = isinstance(work, Training), request.network, None
+    need = ledger_of(model, work, parallel)
+    room = speed = tested = None
+    if trains and asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
         link = network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
-    if device is not None:
-        speed = training_speed(model, job, device, parallel, link)
+    if device is None:
+        pass
+    elif isinstance(work, Training):
+        speed = training_speed(model, work, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(_finding("training-on-shared-gpu", device=device.label))
-    fits = _fits(model, job, parallel, need, device, findings)
-    gpus = parallel.training_gpus
+    elif not model.causal:
+        speed = embedding_speed(model, work, device, parallel)
+    elif not_known(model, work.engine) is None:
+        room = capacity(model, work, device.usable_bytes, parallel)
+        replica = serving_replica(model, work, device, parallel)
+        if replica is not None:
+            speed = replica.speed(work.batch)
+            if request.load_test is not None and replica.room:
+                tested = replica.tested(request.load_test)
+    fits = _fits(model, work, parallel, need, device, findings)
+    if isinstance(work, Serving) and model.causal and device is not None:
+        fits = _starts(model, work, parallel, device, room, fits, findings)
+    gpus = parallel.training_gpus if trains else parallel.serving_gpus
     reported = ordered(findings)
-    return Sizing(model, need, device, gpus, fits, None, speed, reported, job, parallel, link)
+    return Sizing(
+        model, need, device, gpus, fits, room, speed, reported, work, parallel, link, tested
+    )
 
 
-def _serving_answer(
+def _starts(
     model: Architecture,
     serving: Serving,
-    request: SizeRequest,
-    device: Device | None,
     parallel: Parallelism,
+    device: Device,
+    room: CacheCapacity | None,
+    fits: bool | None,
     findings: list[Finding],
-) -> Sizing:
-    if not model.causal:
-        need = embedding_ledger(model, serving, parallel)
-        fits = _fits(model, serving, parallel, need, device, findings)
-        gpus = parallel.serving_gpus
-        passes = None if device is None else embedding_speed(model, serving, device, parallel)
-        reported = ordered(findings)
-        return Sizing(model, need, device, gpus, fits, None, passes, reported, serving, parallel)
-    need = serving_ledger(model, serving, parallel)
-    room = speed = tested = None
-    if device is not None and not_known(model, serving.engine) is None:
-        room = capacity(model, serving, device.usable_bytes, parallel)
-        replica = serving_replica(model, serving, device, parallel)
-        if replica is not None:
-            speed = replica.speed(serving.batch)
-            if request.load_test is not None and replica.room:
-                tested = load_answer(request.load_test, replica)
-    fits = _fits(model, serving, parallel, need, device, findings)
+) -> bool | None:
+    """Whether an engine starts, and holds the batch at once; None: not known."""
     if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
         fits = False
         findings.append(refusal)
-    if fits and device is not None and room is not None and room.sequences < serving.batch:
+    if fits and room is not None and room.sequences < serving.batch:
         fits, part, usable = False, "", device.usable_bytes
         if serving.engine is not InferenceEngine.TRANSFORMERS:
             taken = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
@@ -336,12 +357,7 @@ def _serving_answer(
                 part=part,
             )
         )
-    if fits:
-        fits = starts(model, serving, room, findings)
-    gpus = parallel.serving_gpus
-    reported = ordered(findings)
-    answer = Sizing(model, need, device, gpus, fits, room, speed, reported, serving, parallel)
-    return replace(answer, load_test=tested)
+    return starts(model, serving, room, findings) if fits else fits
 
 
 _SMALLER = {

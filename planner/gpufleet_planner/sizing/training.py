@@ -16,7 +16,9 @@ from gpufleet.models.weights import stage_weights, weight_bytes
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     ADAPTER_STATE,
-    ActivationPlan,
+    COMPILE_FACTOR,
+    LOSS_BYTES,
+    SELECTIVE_FACTOR,
     AdapterTargets,
     Checkpointing,
     Loss,
@@ -24,9 +26,7 @@ from gpufleet_planner.sizing.training_state import (
     StateBytes,
     TrainingPrecision,
     adapter_parameters,
-    gathered_sequence,
-    kept_activations,
-    loss_bytes,
+    layer_activations,
     on_host,
     state_bytes,
 )
@@ -79,19 +79,16 @@ class Training:
         return self.context * self.batch
 
     @property
-    def activation_plan(self) -> ActivationPlan:
-        """Activation checkpointing of the step."""
-        frozen = (
-            self.method is TrainingMethod.LORA
-            and self.targets is not AdapterTargets.ALL_LINEAR
-            and not self.base.working_copy
-        )
-        width = (
-            4
-            if self.method is TrainingMethod.FULL and self.precision is TrainingPrecision.FP32
-            else 2
-        )
-        return ActivationPlan(self.tokens, self.checkpointing, self.compiled, frozen, width)
+    def frozen_feed_forward(self) -> bool:
+        """LoRA on attention only, over a base that is not in 4 bit."""
+        lora = self.method is TrainingMethod.LORA and not self.base.working_copy
+        return lora and self.targets is not AdapterTargets.ALL_LINEAR
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of activations: 4 when training runs in FP32 throughout."""
+        full = self.method is TrainingMethod.FULL
+        return 4 if full and self.precision is TrainingPrecision.FP32 else 2
 
 
 @lru_cache(maxsize=4096)
@@ -226,39 +223,88 @@ def _gathered(count: ParameterCount, training: Training, parallel: Parallelism) 
 def _activation_items(
     model: Architecture, training: Training, parallel: Parallelism, stage: int
 ) -> list[Item]:
-    plan = training.activation_plan
-    pipeline = parallel.pipeline
+    pipeline, tokens = parallel.pipeline, training.tokens
     in_flight = Fraction(pipeline - stage)
     if training.interleaving > 1 and pipeline > 1:
         in_flight *= 1 + Fraction(pipeline - 1, pipeline * training.interleaving)
     layers = in_flight * stage_layers(model.layers, pipeline)[stage]
-    activations = kept_activations(model, plan, parallel, layers)
+    activations = _kept_activations(model, training, parallel, layers)
     last = stage == pipeline - 1
-    logits = loss_bytes(model, plan, parallel, training.loss, training.loss_parallel) if last else 0
+    logits = _loss_bytes(model, training, parallel) if last else 0
     return [
         Item(
             "gathered_sequence",
-            gathered_sequence(model, plan, parallel),
+            _gathered_sequence(model, training, parallel),
             modelled(model.basis),
-            f"3 copies x {plan.tokens} tokens x {2 * model.hidden} B / {parallel.context}: inputs "
+            f"3 copies x {tokens} tokens x {2 * model.hidden} B / {parallel.context}: inputs "
             "of the matrices, which each tensor rank gathers",
         ),
         Item(
             "activations",
             activations,
             modelled(model.basis),
-            f"{plan.tokens} tokens x {float(layers):g} layers x "
-            f"{activations / plan.tokens / float(layers):,.0f} B, {training.checkpointing.value} "
-            f"checkpointing{', compiled' if plan.compiled else ''}",
+            f"{tokens} tokens x {float(layers):g} layers x "
+            f"{activations / tokens / float(layers):,.0f} B, {training.checkpointing.value} "
+            f"checkpointing{', compiled' if training.compiled else ''}",
         ),
         Item(
             "logits",
             logits,
             modelled(model.basis),
-            f"{plan.tokens} tokens x {model.vocabulary} x "
-            f"{logits / (plan.tokens * max(model.vocabulary, 1)):g} B, {training.loss.value} loss",
+            f"{tokens} tokens x {model.vocabulary} x "
+            f"{logits / (tokens * max(model.vocabulary, 1)):g} B, {training.loss.value} loss",
         ),
     ]
+
+
+def _kept_activations(
+    model: Architecture, job: Training, parallel: Parallelism, layers: Fraction
+) -> int:
+    """Bytes kept for the backward pass by a number of layers (micro-batches in flight included).
+
+    Layers of unequal kinds are averaged, the recomputed layer is the largest.
+    """
+    each = [
+        (
+            group.count,
+            layer_activations(model, group, frozen_feed_forward=job.frozen_feed_forward).on_gpu(
+                parallel
+            ),
+        )
+        for group in model.groups
+    ]
+    average = sum((count * layer for count, layer in each), Fraction(0)) / model.layers
+    largest = max(layer for _, layer in each)
+    factor = COMPILE_FACTOR if job.compiled else Fraction(1)
+    tokens = Fraction(job.tokens, parallel.context) * Fraction(job.element_bytes, 2)
+    if job.checkpointing is Checkpointing.FULL:
+        share = parallel.tensor if parallel.sequence else 1
+        inputs = layers * Fraction(2 * model.hidden, share)
+        return ceil(tokens * (inputs + largest * factor))
+    if job.checkpointing is Checkpointing.SELECTIVE:
+        factor *= SELECTIVE_FACTOR
+    return ceil(tokens * layers * average * factor)
+
+
+def _gathered_sequence(model: Architecture, job: Training, parallel: Parallelism) -> int:
+    """Bytes of whole sequences that a tensor rank gathers from parts: the input of a matrix in the
+    forward pass, the same again and its gradient in the backward pass."""
+    if parallel.tensor == 1 or not parallel.sequence:
+        return 0
+    return ceil(Fraction(3 * job.tokens * model.hidden * job.element_bytes, parallel.context))
+
+
+def _loss_bytes(model: Architecture, job: Training, parallel: Parallelism) -> int:
+    """Bytes of logits and their gradients. Tensor ranks that compute the loss in parallel each hold
+    a part of the vocabulary."""
+    if not model.has_head:
+        return 0
+    share = parallel.context * (parallel.tensor if job.loss_parallel else 1)
+    # Tensor ranks normalise apart: the FP32 logarithms are one more copy.
+    apart = job.loss_parallel and parallel.tensor > 1 and job.loss is not Loss.CHUNKED
+    copies = 4 if apart else 0
+    each = (LOSS_BYTES[job.loss] + copies) * Fraction(job.element_bytes, 2)
+    return ceil(Fraction(job.tokens * model.vocabulary, share) * each)
 
 
 _PREFIX = "GPUFLEET_"

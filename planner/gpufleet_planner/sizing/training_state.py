@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 
 from gpufleet.models.architecture import (
     Architecture,
@@ -232,66 +231,3 @@ def layer_activations(
     return LayerActivations(
         divided=per_size * size + attention, replicated=(norm + inputs) * hidden
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ActivationPlan:
-    """Activation checkpointing of a step. Tokens are those of one GPU and micro-batch."""
-
-    tokens: int
-    checkpointing: Checkpointing = Checkpointing.NONE
-    compiled: bool = False
-    frozen_feed_forward: bool = False
-    element_bytes: int = 2
-    """4 when training runs in FP32 throughout."""
-
-
-def kept_activations(
-    model: Architecture, plan: ActivationPlan, parallel: Parallelism, layers: Fraction
-) -> int:
-    """Bytes kept for the backward pass by a number of layers (micro-batches in flight included).
-
-    Layers of unequal kinds are averaged, the recomputed layer is the largest.
-    """
-    each = [
-        (
-            group.count,
-            layer_activations(model, group, frozen_feed_forward=plan.frozen_feed_forward).on_gpu(
-                parallel
-            ),
-        )
-        for group in model.groups
-    ]
-    average = sum((count * layer for count, layer in each), Fraction(0)) / model.layers
-    largest = max(layer for _, layer in each)
-    factor = COMPILE_FACTOR if plan.compiled else Fraction(1)
-    tokens = Fraction(plan.tokens, parallel.context) * Fraction(plan.element_bytes, 2)
-    if plan.checkpointing is Checkpointing.FULL:
-        share = parallel.tensor if parallel.sequence else 1
-        inputs = layers * Fraction(2 * model.hidden, share)
-        return ceil(tokens * (inputs + largest * factor))
-    if plan.checkpointing is Checkpointing.SELECTIVE:
-        factor *= SELECTIVE_FACTOR
-    return ceil(tokens * layers * average * factor)
-
-
-def gathered_sequence(model: Architecture, plan: ActivationPlan, parallel: Parallelism) -> int:
-    """Bytes of whole sequences that a tensor rank gathers from parts: the input of a matrix in the
-    forward pass, the same again and its gradient in the backward pass."""
-    if parallel.tensor == 1 or not parallel.sequence:
-        return 0
-    return ceil(Fraction(3 * plan.tokens * model.hidden * plan.element_bytes, parallel.context))
-
-
-def loss_bytes(
-    model: Architecture, plan: ActivationPlan, parallel: Parallelism, loss: Loss, divided: bool
-) -> int:
-    """Bytes of logits and their gradients. `divided`: the loss is computed in parallel over the
-    tensor ranks, each holding a part of the vocabulary."""
-    if not model.has_head:
-        return 0
-    share = parallel.context * (parallel.tensor if divided else 1)
-    # Tensor ranks normalise apart: the FP32 logarithms are one more copy.
-    copies = 4 if divided and parallel.tensor > 1 and loss is not Loss.CHUNKED else 0
-    each = (LOSS_BYTES[loss] + copies) * Fraction(plan.element_bytes, 2)
-    return ceil(Fraction(plan.tokens * model.vocabulary, share) * each)

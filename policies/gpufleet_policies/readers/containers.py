@@ -193,9 +193,9 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
         else None,
         probed=tuple(_probed(raw)),
         ports={
-            str(name): str(at(port, "containerPort"))
+            str(number if (name := at(port, "name")) is None else name): str(number)
             for port in items(raw.get("ports"))
-            if (name := at(port, "name")) is not None
+            if (number := at(port, "containerPort")) is not None
         },
         variables={name: value for name, value in _environment(raw) if name in _READ_VARIABLES},
         interactive=bool(raw.get("stdin") or raw.get("tty")),

@@ -31,6 +31,8 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
         v not in chosen.get(k, [v]) for k, v in mapping(here).items()
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
+    "gives": lambda here, chosen: all(_given(here, k, v) for k, v in chosen.items()),
+    "withholds": lambda here, chosen: not HOLDS["gives"](here, chosen),
     "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
@@ -41,6 +43,14 @@ def _meant(here: str, wanted: str) -> bool:
     """Whether two names are different spellings of one: the same numbers, few other letters."""
     numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
     return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
+
+
+def _given(template: Any, label: str, values: Any) -> bool:
+    """Whether nodes of a NodePool may have a label: its own, one of its requirements, or one with a
+    domain, which Karpenter or a cloud writes."""
+    asked = items(mapping(mapping(template).get("spec")).get("requirements"))
+    own = mapping(mapping(mapping(template).get("metadata")).get("labels")).get(label)
+    return "." in label or own in values or label in (mapping(one).get("key") for one in asked)
 
 
 def _entries(value: Any) -> set[Any]:

@@ -131,7 +131,8 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
-    ports = [name for one in group.containers for name in one.ports]
+    ports = [name for one in group.containers for name in one.ports if not name.isdecimal()]
+    numbers = [n for one in group.containers for n in one.ports.values() if n.isdecimal()]
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
@@ -155,6 +156,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
         "ports": UNKNOWN if any("$" in name for name in ports) else ports,
+        "numbers": list(map(int, numbers)),
         "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [

@@ -16,11 +16,11 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet_vcenter.changes import changes, replaces
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
 from gpufleet_vcenter.group_run import change, look, make
 from gpufleet_vcenter.outputs import inputs_kept
+from gpufleet_vcenter.properties import changes, replaces
 from gpufleet_vcenter.remove import drop
 from gpufleet_vcenter.settings import normalised, problems
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter

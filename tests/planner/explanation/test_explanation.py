@@ -13,7 +13,6 @@ from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.commands.size import command as size_command
 from gpufleet_planner.explanation.explain import (
     ExplanationLine,
-    Setting,
     explain_option,
     explain_setting,
     lines_as_text,
@@ -49,8 +48,8 @@ def lines_of(request: SizeRequest) -> tuple[ExplanationLine, ...]:
     answer = size(request, load())
     assert answer.model is not None
     assert answer.work is not None, answer.findings
-    return explain_setting(
-        Setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
+    return tuple(
+        explain_setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
     )
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
-from gpufleet.platforms.compiled import compile_data
 from gpufleet_planner.commands.rightsize import command
 from gpufleet_planner.rightsize.usage import QUERY
 from tests.planner.rightsize.samples import Truth, answer
@@ -69,44 +67,11 @@ def test_the_text_names_each_workload_and_the_condition_of_the_saving(dump: str)
     assert "work between two samples is not seen" in result.stdout
 
 
-def test_what_is_written_compiles_and_moves_the_workloads(
-    dump: str, spec: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    result = run(dump, "--spec", spec, "--write", str(out))
-    assert result.exit_code == 0, result.output
-    assert "rightsize-no-patch" in result.output  # the bare pod
-    written = yaml.safe_load((out / "fleet.yaml").read_text(encoding="utf-8"))
-    assert written["pools"][0]["name"] == "big"
-    compiled = compile_data(written)
-    assert compiled.deployable
-    patch = yaml.safe_load((out / "ml-chat-patch.yaml").read_text(encoding="utf-8"))
-    pod = patch["spec"]["template"]["spec"]
-    assert pod["nodeSelector"] == {"gpufleet.dev/pool": written["pools"][1]["name"]}
-    (container,) = pod["containers"]
-    assert container["name"] == "server"
-    limits = container["resources"]["limits"]
-    assert list(limits.values()) == [None, "1"]
-    # `requests: {nvidia.com/gpu: 1}` of the workload would be left without its limit, which the API
-    # server refuses for extended resources (Kubernetes, Manage Resources for Containers).
-    held = [name for name, count in limits.items() if count is None]
-    assert container["resources"]["requests"] == dict.fromkeys(held)
-    assert compiled.fleet is not None
-    pool = next(p for p in compiled.fleet.pools if p.name == written["pools"][1]["name"])
-    held = sum(pool.partition.advertised.values()) * pool.nodes.maximum
-    assert held >= 3
-    idle = yaml.safe_load((out / "ml-nb-patch.yaml").read_text(encoding="utf-8"))
-    assert idle["spec"] == {"replicas": 0}
-    again = run(dump, "--spec", spec, "--write", str(out))
-    assert again.exit_code == 0, again.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "name FILE or --prometheus"),
         (("FILE",), "name --spec, or --platform"),
-        (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
         (("FILE", "--spec", "s", "--region", "r"), "remove --platform and --region"),
     ],
 )
@@ -294,36 +259,3 @@ def test_compute_that_was_measured_for_a_moment_gives_no_confidence(tmp_path: Pa
     (work,) = document["workloads"]
     assert (work["verdict"], work["confidence"]) == ("idle", "low")
     assert "0% of 192 hours" in work["risks"][0]
-
-
-def owned(namespace: str, kind: str, name: str) -> list[dict[str, object]]:
-    """Series of one pod of a workload that uses little."""
-    pod = {"namespace": namespace, "pod": f"{kind}-{name}"}
-    document = json.loads(measured(4000, 0.05, 8 * 86_400))
-    series: list[dict[str, object]] = [
-        {**one, "metric": {**one["metric"], **pod, "UUID": f"{namespace} {kind} {name}"}}
-        for one in document["data"]["result"]
-    ]
-    owner = {"__name__": "kube_pod_owner", **pod, "owner_kind": kind, "owner_name": name}
-    return [*series, {"metric": owner, "values": [[0, "1"]]}]
-
-
-def test_workloads_of_one_spelling_get_a_patch_each(spec: str, tmp_path: Path) -> None:
-    works = {("a-b", "Deployment", "c"), ("a", "Deployment", "b-c"), ("a", "StatefulSet", "b-c")}
-    file, out = tmp_path / "use.json", tmp_path / "out"
-    result = [series for work in sorted(works) for series in owned(*work)]
-    file.write_text(json.dumps({"data": {"result": result}}), encoding="utf-8")
-    assert run(str(file), "--spec", spec, "--write", str(out)).exit_code == 0
-    patches = [yaml.safe_load(one.read_text("utf-8")) for one in out.glob("*-patch*.yaml")]
-    found = {(p["metadata"]["namespace"], p["kind"], p["metadata"]["name"]) for p in patches}
-    assert found == works
-
-
-def test_no_label_leads_out_of_the_folder(spec: str, tmp_path: Path) -> None:
-    file, out = tmp_path / "use.json", tmp_path / "below" / "out"
-    result = [*owned("../x", "Deployment", "/y"), *owned("a", "Deployment", "b\nc")]
-    file.write_text(json.dumps({"data": {"result": result}}), encoding="utf-8")
-    shown = run(str(file), "--spec", spec, "--write", str(out))
-    assert shown.output.count("rightsize-no-patch") == 2
-    assert sorted(one.name for one in (tmp_path / "below").iterdir()) == ["out"]
-    assert not list(out.glob("*patch*"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command
 from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
@@ -135,13 +136,21 @@ def test_gpus_of_nodes_that_no_pod_requests_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_page_holds_sums_objects_and_nodes_and_no_markup_of_files(tmp_path: Path) -> None:
-    write(tmp_path, {"pool.yaml": POOL, "a.yaml": server("'<b>'", 8, IDLE)})
+    write(tmp_path, {"pool.yaml": POOL, "a.yaml": server("'<i>'", 8, IDLE)})
     page = CliRunner().invoke(command, [str(tmp_path), "--format", "html"]).output
     assert page.startswith("<!doctype html>")
     assert "40,179" in page
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
     assert "<script" not in page
+
+
+def test_a_page_about_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("a: 1\n", encoding="utf-8")
+    found = CliRunner().invoke(command, [str(tmp_path), "--format", "html"])
+    assert isinstance(found.exception, UnreadableInputError)
+    assert "Nothing was validated" in found.stdout
+    assert "errors" not in found.stdout
 
 
 def test_every_line_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def _nodes(more: dict[str, object]) -> Thing:
     return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
 
 
-def _monitor(port: str) -> Thing:
-    spec = {"selector": {"matchLabels": {"app": "chat"}}, "endpoints": [{"port": port}]}
+def _monitor(port: str, app: str = "chat") -> Thing:
+    spec = {"selector": {"matchLabels": {"app": app}}, "endpoints": [{"port": port}]}
     return of_kind("ServiceMonitor", "monitoring.coreos.com/v1", "chat", spec, namespace="ml")
 
 
@@ -70,7 +70,7 @@ _HTTPS = of_kind(
     "Service",
     "v1",
     "chat",
-    {"selector": {"app": "chat"}, "ports": [{"name": "https", "port": 8443}]},
+    {"selector": {"app": "chat-pods"}, "ports": [{"name": "https", "port": 8443}]},
     namespace="ml",
     labels={"app": "chat"},
 )
@@ -80,7 +80,52 @@ _POOLS = "inference.networking.k8s.io/v1"
 _CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
 _CONFIGS.properties["data"] = {"any": "version: v1"}
 
+_ROUTER = [
+    "python3",
+    "-m",
+    "sglang_router.launch_router",
+    "--service-discovery",
+    "--selector",
+    "role=worker",
+]
+
+
+def _role(resource: str) -> Thing:
+    role = of_kind("Role", "rbac.authorization.k8s.io/v1", "router", namespace="ml")
+    role.properties["rules"] = [{"apiGroups": [""], "resources": [resource], "verbs": ["list"]}]
+    return role
+
+
+def _pool(port: int) -> Thing:
+    spec = {"selector": {"matchLabels": {"app": "chat"}}, "targetPorts": [{"number": port}]}
+    return of_kind("InferencePool", _POOLS, "chat", spec, namespace="ml")
+
+
 CASES = (
+    Case(
+        "selector-looks-elsewhere",
+        _monitor("https"),
+        _monitor("https", app="chat-pods"),
+        "selects Services by their labels, and Service ml/chat has these as labels of its pods",
+        ADVICE,
+        alongside=(FLEET, _HTTPS, deployment(_PODS)),
+    ),
+    Case(
+        "pods-lack-permission",
+        deployment({f"{CONTAINER}.command": _ROUTER[:3]}),
+        deployment({f"{CONTAINER}.command": _ROUTER}),
+        "finds its workers by Kubernetes, and no Role here allows to list pods",
+        ADVICE,
+        alongside=(FLEET, _role("services")),
+    ),
+    Case(
+        "port-name-absent",
+        _pool(8000),
+        _pool(3000),
+        "leads to port 3000, and Deployment ml/chat, whose pods it selects, has other ports",
+        ADVICE,
+        alongside=(FLEET, deployment({**_PODS, f"{CONTAINER}.ports": [{"containerPort": 8000}]})),
+    ),
     Case(
         "kueue-local-queue-absent",
         deployment({QUEUE: "team"}),

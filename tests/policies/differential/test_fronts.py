@@ -20,14 +20,15 @@ from gpufleet_policies.fronts import check, crossguard
 from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.rules.registry import all_rules
 from tests.examples import ALL as EVERYTHING
+from tests.examples import sweep
+from tests.on_change import POLICIES
 from tests.policies.differential.fronts import Answers, Said, answers
 from tests.policies.differential.samples import Sample, samples
 
+ALL = [one for one in samples() if EVERYTHING or not one.is_mended]
 GROUPS: dict[str, list[Sample]] = defaultdict(list)
-for _sample in samples():
-    if EVERYTHING or not _sample.is_mended:
-        GROUPS[_sample.group].append(_sample)
-ALL = [one for group in GROUPS.values() for one in group]
+for _sample in sweep(ALL, *POLICIES):
+    GROUPS[_sample.group].append(_sample)
 
 
 @cache
@@ -252,7 +253,7 @@ def test_a_rule_that_one_front_skips_is_noticed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    chosen = [one for one in GROUPS[group] if rule in one.name]
+    chosen = [one for one in ALL if one.group == group and rule in one.name]
     assert chosen
     monkeypatch.setattr(module, name, _without(rule, front))
     found = [line for one in chosen for line in unexpected(answers(one, tmp_path).differences)]

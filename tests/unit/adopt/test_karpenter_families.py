@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 from gpufleet.catalogue import load
 from gpufleet_policies.commands.adopt import command
-from tests.examples import sweep
 from tests.unit.adopt.public_node_pools import NODE_POOLS
 
 AWS = "karpenter.k8s.aws/"
@@ -110,7 +109,7 @@ def test_machines_without_gpus_make_another_pool(
     assert "no group of nodes with GPUs was found" in result.output
 
 
-@pytest.mark.parametrize("name", sweep(list(NODE_POOLS), "gpufleet/adopt/*.py"))
+@pytest.mark.parametrize("name", NODE_POOLS)
 def test_public_node_pools_are_adopted_with_a_pool_for_each_gpu(name: str, tmp_path: Path) -> None:
     """12 of 12: each machine is one that the requirements select, and each pool has one GPU."""
     requirements, gpus = NODE_POOLS[name]

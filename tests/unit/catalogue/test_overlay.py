@@ -153,7 +153,7 @@ def test_every_problem_at_once(tmp_path: Path) -> None:
         ("overlay-bad-row", "facts.yaml.gpus[0].colour"),
         ("overlay-bad-row", "facts.yaml.instances[1].vcpu"),
         ("overlay-unknown-gpu", "instances.p9.48xlarge.gpu"),
-        ("prices-unknown-option", "prices[0].buy"),
+        ("overlay-bad-row", "facts.yaml.prices[0].buy"),
     } <= told
     assert "found '10.3'" in str(caught.value)
 

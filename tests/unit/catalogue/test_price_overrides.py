@@ -1,4 +1,4 @@
-"""Price files: what they change, and all that can be wrong with them, at once."""
+"""Price files, which are overlays: what they change, and all that can be wrong, at once."""
 
 import json
 from datetime import date
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import PriceStatus, load
-from gpufleet.catalogue.price_overrides import parse_price_overrides
+from gpufleet.catalogue.overlay_review import review_overlay
 from gpufleet.catalogue.price_rows import micro_usd
 from gpufleet.findings import Finding, FleetError
 
@@ -23,8 +23,14 @@ prices:
 """
 
 
-def findings_of(text: str, name: str = "prices.yaml") -> list[Finding]:
-    return list(parse_price_overrides(text, name, load())[1])
+def findings_of(folder: Path, text: str) -> list[Finding]:
+    """Errors of a file of prices; warnings if it has none."""
+    path = folder / "prices.yaml"
+    path.write_text(text)
+    try:
+        return review_overlay(load(prices=path))
+    except FleetError as refused:
+        return list(refused.findings)
 
 
 def row(**fields: object) -> str:
@@ -39,7 +45,7 @@ def test_prices_of_a_file_replace_those_of_the_edition(tmp_path: Path) -> None:
     p5 = catalogue.instance("p5.48xlarge")
     assert str(p5.on_demand.usd_per_hour) == "61.2"
     assert p5.on_demand.region == "eu-west-1"
-    assert p5.on_demand.source.key == "override:ours.yaml"
+    assert p5.on_demand.source.key == "overlay:ours.yaml"
     assert p5.on_demand.source.date == date(2026, 11, 20)
     assert p5.price("capacityBlock").micro_usd_per_hour == 31_460_000
     assert p5.price("capacityBlock").source.date == date(2026, 11, 1)
@@ -62,20 +68,20 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
         "date: soon\npricez: 1\nprices:\n"
         " - {instance: p5.24xlarge, buy: ondemand, usd: -3, foo: 1}\n"
         " - {instance: p5.48xlarge, buy: spot, region: x, usd: abc, date: 2026-01-01}\n"
+        " - {instance: p5.24xlarge, buy: spot, region: x, usd: 3}\n"
         " - 3\n"
     )
-    with pytest.raises(FleetError, match=r"price file bad\.yaml: 9 errors") as caught:
+    with pytest.raises(FleetError, match=r"overlay .*bad\.yaml: 8 errors") as caught:
         load(prices=path)
     assert sorted((f.path, f.code) for f in caught.value.findings) == [
-        ("date", "prices-bad-date"),
-        ("prices[0].buy", "prices-unknown-option"),
-        ("prices[0].foo", "prices-unknown-field"),
-        ("prices[0].instance", "prices-unknown-instance"),
-        ("prices[0].region", "prices-missing"),
-        ("prices[0].usd", "prices-bad-figure"),
-        ("prices[1].usd", "prices-bad-figure"),
-        ("prices[2]", "prices-shape"),
-        ("pricez", "prices-unknown-field"),
+        ("bad.yaml.date", "overlay-bad-date"),
+        ("bad.yaml.prices[0].buy", "overlay-bad-row"),
+        ("bad.yaml.prices[0].foo", "overlay-bad-row"),
+        ("bad.yaml.prices[0].usd", "overlay-bad-row"),
+        ("bad.yaml.prices[1].usd", "overlay-bad-row"),
+        ("bad.yaml.prices[3]", "overlay-bad-row"),
+        ("bad.yaml.pricez", "overlay-unknown-table"),
+        ("prices.p5.24xlarge.instance", "prices-unknown-instance"),
     ]
     assert "nearest: p5.4xlarge" in str(caught.value)
     assert "write prices" in str(caught.value)
@@ -84,74 +90,86 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("", "prices-shape", "must be a mapping with `date` and `prices`, found nothing"),
-        ("- a", "prices-shape", "found a list"),
-        ("date: 2026-11-20", "prices-shape", "found nothing"),
-        ("date: 2026-11-20\nprices: []", "prices-shape", "at least one price"),
-        ("date: 2026-11-20\nprices: {a: 1}", "prices-shape", "found a mapping"),
-        ("a: b: c", "prices-unreadable", "neither YAML nor JSON"),
-        ("\t- x", "prices-unreadable", "neither YAML nor JSON"),
-        ("[" * 5000, "prices-unreadable", "neither YAML nor JSON"),
-        ("!!python/object/apply:os.getcwd []", "prices-unreadable", "neither YAML nor JSON"),
-        (row(usd="0"), "prices-bad-figure", "not above 0"),
-        (row(usd="1e9"), "prices-bad-figure", "at most 100000"),
-        (row(usd="0.1234567"), "prices-bad-figure", "below a micro-dollar"),
-        (row(usd="NaN"), "prices-bad-figure", "'NaN' is not a figure"),
-        (row(usd="Infinity"), "prices-bad-figure", "'Infinity' is not a figure"),
-        (row(usd="1e999999999"), "prices-bad-figure", "not a figure below a trillion"),
-        (row(usd="twelve"), "prices-bad-figure", "'twelve' is not a figure"),
-        (row(usd=True), "prices-bad-figure", "True is not a figure"),
-        (row(usd=["1"]), "prices-bad-figure", "a list is not a figure"),
-        (row(usd="0.4", usdHigh="0.3"), "prices-range", "0.3 is below usd 0.4"),
-        (row(offer="free"), "prices-unknown-offer", "priced, not-sold, unknown"),
-        (row(offer="unknown"), "prices-conflict", "contradict each other"),
-        (row(buy="Spot"), "prices-unknown-option", "onDemand, spot, reserved, capacityBlock"),
-        (row(instance=7), "prices-unknown-instance", "no instance type 7"),
-        (row(date="2026-13-01"), "prices-bad-date", "found '2026-13-01'"),
-        (row(region=""), "prices-missing", "needs the region"),
+        ("", "overlay-unreadable", "is no mapping of tables"),
+        ("- a", "overlay-unreadable", "is no mapping of tables"),
+        ("date: 2026-11-20\nprices: {a: 1}", "overlay-shape", "prices must be a list of rows"),
+        ("a: b: c", "overlay-unreadable", "a `:` is not allowed here"),
+        ("\t- x", "overlay-unreadable", "cannot be read: line 1"),
+        ("[" * 5000, "overlay-unreadable", "cannot be read: "),
+        ("!!python/object/apply:os.getcwd []", "overlay-unreadable", "cannot be read: "),
+        (row(usd="0"), "overlay-bad-row", "not above 0"),
+        (row(usd="1e9"), "overlay-bad-row", "at most 100000"),
+        (row(usd="0.1234567"), "overlay-bad-row", "below a micro-dollar"),
+        (row(usd="NaN"), "overlay-bad-row", "'NaN' is not a figure"),
+        (row(usd="Infinity"), "overlay-bad-row", "'Infinity' is not a figure"),
+        (row(usd="1e999999999"), "overlay-bad-row", "not a figure below a trillion"),
+        (row(usd="twelve"), "overlay-bad-row", "'twelve' is not a figure"),
+        (row(usd=True), "overlay-bad-row", "'True' is not a figure"),
+        (row(usd=["1"]), "overlay-bad-row", "is not a figure"),
+        (row(usd="0.4", usdHigh="0.3"), "overlay-bad-row", "0.3 is below usd 0.4"),
+        (row(offer="free"), "overlay-bad-row", "'priced', 'not-sold' or 'unknown'"),
+        (row(offer="unknown"), "overlay-bad-row", "contradict each other"),
+        (row(buy="Spot"), "overlay-bad-row", "'onDemand', 'spot', 'reserved', 'capacityBlock'"),
+        (row(instance=7), "overlay-bad-row", "found '7'"),
+        (row(instance="g6.huge"), "prices-unknown-instance", "no instance type 'g6.huge'"),
+        (row(date="2026-13-01"), "overlay-bad-row", "found '2026-13-01'"),
+        (row(region=""), "overlay-bad-row", "at least 1 character"),
+        (row(region=None), "overlay-bad-row", "and the `region` it is of"),
     ],
 )
-def test_each_problem_is_named(text: str, code: str, words: str) -> None:
-    found = findings_of(text)
+def test_each_problem_is_named(text: str, code: str, words: str, tmp_path: Path) -> None:
+    found = findings_of(tmp_path, text)
     assert [f.code for f in found] == [code]
     assert words in found[0].message
 
 
-def test_a_date_with_a_time_is_refused() -> None:
+def test_a_date_with_a_time_is_refused(tmp_path: Path) -> None:
     text = GOOD.replace("date: 2026-11-20\n", "date: 2026-11-20T10:00:00Z\n")
-    assert [f.code for f in findings_of(text)] == ["prices-bad-date"]
+    assert [f.code for f in findings_of(tmp_path, text)] == ["overlay-bad-date"]
 
 
-def test_one_price_twice() -> None:
+def test_one_price_twice(tmp_path: Path) -> None:
     text = row().replace(
         '"prices": [', '"prices": [' + json.dumps(json.loads(row())["prices"][0]) + ", "
     )
-    found = findings_of(text)
-    assert [(f.code, f.path) for f in found] == [("prices-duplicate", "prices[1]")]
+    found = findings_of(tmp_path, text)
+    assert [(f.code, f.path) for f in found] == [("overlay-duplicate", "prices.yaml.prices[1]")]
 
 
 def test_a_figure_far_off_is_a_warning(tmp_path: Path) -> None:
     text = row(instance="g6.xlarge", buy="onDemand", usd="580")
-    found = findings_of(text)
+    found = findings_of(tmp_path, text)
     assert [(f.code, f.severity.value) for f in found] == [("prices-far-off", "warning")]
     assert (
         "580 USD per hour differs from the edition's 0.8048 by more than a factor of five"
         in found[0].message
     )
-    path = tmp_path / "prices.json"
-    path.write_text(text)
+    path = tmp_path / "prices.yaml"
     assert load(prices=path).instance("g6.xlarge").on_demand.micro_usd_per_hour == 580_000_000
+
+
+def test_prices_of_a_file_replace_those_of_the_overlay(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours.json", tmp_path / "theirs.json"
+    ours.write_text(row(usd="0.3"))
+    theirs.write_text(row(usd="0.2", instance="g6.2xlarge"))
+    for overlay, usd in ((theirs, "0.3"), (ours, "0.3")):
+        catalogue = load(prices=ours, overlay=overlay)
+        assert str(catalogue.instance("g6.xlarge").spot.usd_per_hour) == usd
+    assert str(load(prices=ours, overlay=theirs).instance("g6.2xlarge").spot.usd_per_hour) == "0.2"
+    theirs.write_text(row(usd="0.2"))
+    both = load(prices=ours, overlay=theirs)
+    assert str(both.instance("g6.xlarge").spot.usd_per_hour) == "0.3"
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FleetError, match="not UTF-8 text"):
+    with pytest.raises(FleetError, match="cannot be read"):
         load(prices=path)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FleetError, match="no overlay at"):
         load(prices=tmp_path / "none.yaml")
 
 

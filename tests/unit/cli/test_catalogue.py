@@ -90,7 +90,7 @@ def test_prices_of_a_file(tmp_path: Path) -> None:
     path.write_text(json.dumps({"date": "2026-11-20", "prices": [price]}))
     found = rows("prices", "--gpu", "H100", "--prices", str(path))
     block = next(row for row in found if row["buy"] == "capacityBlock")
-    assert (block["usd_per_hour"], block["source"]) == ("31", "override:ours.json")
+    assert (block["usd_per_hour"], block["source"]) == ("31", "overlay:ours.json")
 
 
 def test_a_bad_price_file_exits_1_with_all_findings(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_bad_price_file_exits_1_with_all_findings(tmp_path: Path) -> None:
     path.write_text('{"date": "no", "prices": [{"instance": "x"}]}')
     result = run("prices", "--prices", str(path))
     assert result.exit_code == 1
-    for code in ("prices-bad-date", "prices-unknown-instance", "prices-unknown-option"):
+    for code in ("overlay-bad-date", "overlay-bad-row"):
         assert code in result.output
 
 

@@ -109,8 +109,8 @@ def test_no_color_is_obeyed_on_a_terminal(setting: str, coloured: bool) -> None:
     [
         (".", 2, "gpufleet: .: this is a folder, and a file is needed"),
         ("/nowhere", 2, "gpufleet: /nowhere: No such file or directory"),
-        (sys.executable, 1, "is not UTF-8 text"),
-        ("/dev/null", 1, "[prices-"),
+        (sys.executable, 1, "cannot be read"),
+        ("/dev/null", 1, "[overlay-unreadable]"),
     ],
 )
 def test_prices_that_cannot_be_read(

@@ -20,8 +20,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet.spec.pool import GpuPool
-from gpufleet_vcenter.changes import changes, refused, replaces
-from gpufleet_vcenter.properties import MachineChangeKind
+from gpufleet_vcenter.properties import MachineChangeKind, changes, refused, replaces
 
 _finding = findings_in(__file__)
 

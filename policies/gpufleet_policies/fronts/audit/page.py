@@ -1,94 +1,74 @@
-"""The audit as one HTML page: sums, the costliest objects, nodes."""
+"""The audit as one HTML page: sums, the costliest objects, nodes, and what was not validated."""
 
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
-from gpufleet.findings import Finding
-from gpufleet.messages import marked, one_line
+from gpufleet.cli.html_parts import document, finding, tiles
+from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
-from gpufleet_policies.fronts.audit.text import counted, sums_of
-
-_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+from gpufleet_policies.fronts.audit.text import summary, sums_of, uncounted_lines
 
 
 def as_page(result: Audit, top: int = 0) -> str:
     """One page without scripts and without anything from another machine."""
-    return "\n".join(_lines(result, top)) + "\n"
+    return document("GPU audit", _lines(result, top))
 
 
 def _lines(result: Audit, top: int) -> Iterator[str]:
     objects = ranked(result.findings)
     shown = objects[:top] if top else objects
-    errors = sum(one.is_mandatory for one in result.findings)
-    yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-    yield f"<title>GPU audit</title><style>{_STYLE}</style></head><body>"
     yield "<h1>GPU audit</h1>"
-    yield "<table>"
-    for amount, meaning in sums_of(result):
-        yield f'<tr><td class="n">{amount:,} USD per month</td><td>{meaning}</td></tr>'
-    yield "</table>"
-    yield (
-        f"<p>{counted(errors, 'error')} and {counted(len(result.findings) - errors, 'warning')} "
-        f"about {counted(len(objects), 'object')} in {counted(len(result.files), 'file')}; "
-        f"{counted(len(result.waived), 'finding')} waived; "
-        f"{counted(len(result.not_judged), 'thing')} not validated.</p>"
-    )
-    yield "<h2>Costliest first</h2><table>"
-    yield '<tr><th class="n">USD per month</th><th>What</th></tr>'
+    if result.looked_at:
+        yield f'<p class="where">{summary(result, _plain)}</p>'
+    else:
+        yield "<p><strong>Nothing was validated: no rule reads anything in the input.</strong></p>"
+    if sums := sums_of(result):
+        yield from tiles(("USD a month", f"{amount:,}", meaning) for amount, meaning in sums)
     for one in shown:
-        yield _row(one)
-    yield "</table>"
+        yield from _object(one)
     if len(shown) < len(objects):
         yield f"<p>{len(objects) - len(shown):,} more objects are not shown.</p>"
     yield from _nodes(result)
-    yield from _waived(result)
-    yield "</body></html>"
+    if lines := list(uncounted_lines(result, _plain, verbose=True)):
+        yield "<h2>Not counted or not validated</h2><ul>"
+        yield from (f"<li>{_text(line)}</li>" for line in lines)
+        yield "</ul>"
 
 
-def _row(one: RankedObject) -> str:
+def _plain(text: str, style: str) -> str:  # noqa: ARG001  # a page has its own styles
+    return text
+
+
+def _object(one: RankedObject) -> Iterator[str]:
     dearest = one.dearest()
-    amount = "" if dearest is None else f"{dearest[0]:,}<br>{dearest[1].value}"
-    place = _text(f"{one.file}:{one.findings[0].line}")
-    parts = "".join(_finding(found) for found in one.findings)
-    return (
-        f'<tr><td class="n">{amount}</td><td><strong>{_text(one.object)}</strong> '
-        f'<span class="where">{place}</span>{parts}</td></tr>'
-    )
-
-
-def _finding(one: Finding) -> str:
-    level = "error" if one.is_mandatory else "advice"
-    fix = f" Instead: {marked(one.fix)}." if one.fix else ""
-    return (
-        f'<p><span class="{level}">{level}</span> {marked(one.statement)}.{fix} '
-        f'<span class="rule">{_text(one.code)}</span></p>'
-    )
+    amount = "" if dearest is None else f"{dearest[0]:,} USD a month ({dearest[1].value})"
+    yield f"<section><h2>{_text(one.object)}<small>{amount}</small></h2>"
+    for found in one.findings:
+        level = "error" if found.is_mandatory else "warning"
+        place = f"{one.file}:{found.line}"
+        yield finding(level, found.code, found.statement, found.fix or "", [place])
+    yield "</section>"
 
 
 def _nodes(result: Audit) -> Iterator[str]:
     if not result.nodes:
         return
-    yield "<h2>GPUs of nodes</h2><table><tr><th>Node</th><th>Machine</th><th>Resource</th>"
-    yield '<th class="n">There</th><th class="n">Requested</th><th class="n">Free, USD</th></tr>'
+    words, numbers = ("Node", "Machine", "Resource"), ("There", "Requested", "Free, USD a month")
+    heads = "".join(f"<th>{text}</th>" for text in words)
+    heads += "".join(f'<th class="number">{text}</th>' for text in numbers)
+    yield f'<h2>GPUs of nodes</h2><div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>'
     for row in result.nodes:
         cost = "" if row.usd_per_month is None else f"{row.usd_per_month:,}"
-        yield (
-            f"<tr><td>{_text(row.node)}</td><td>{_text(row.instance_type)}</td>"
-            f'<td>{_text(row.resource)}</td><td class="n">{row.allocatable}</td>'
-            f'<td class="n">{row.requested}</td><td class="n">{cost}</td></tr>'
+        amounts = (f"{row.allocatable}", f"{row.requested}", cost)
+        texts = zip(words, (row.node, row.instance_type, row.resource), strict=True)
+        cells = "".join(f'<td data-label="{name}">{_text(text)}</td>' for name, text in texts)
+        cells += "".join(
+            f'<td class="number" data-label="{name}">{amount}</td>'
+            for name, amount in zip(numbers, amounts, strict=True)
         )
-    yield "</table>"
-
-
-def _waived(result: Audit) -> Iterator[str]:
-    if not result.waived:
-        return
-    yield "<h2>Waived</h2><ul>"
-    for one in result.waived:
-        yield f"<li>{_text(one.code)} {_text(str(one.locator))}: {_text(str(one.waiver))}</li>"
-    yield "</ul>"
+        yield f"<tr>{cells}</tr>"
+    yield "</tbody></table></div>"
 
 
 def _text(text: str) -> str:

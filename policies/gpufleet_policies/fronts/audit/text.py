@@ -59,11 +59,12 @@ def as_text(
     if any(one.annotation for one in result.findings):
         yield from _wrapped(_KEEP, width, "")
         yield ""
-    for line in _rest(result, style, verbose=verbose):
+    for line in (*uncounted_lines(result, style, verbose=verbose), summary(result, style)):
         yield from _wrapped(line, width, "")
 
 
-def _rest(result: Audit, style: Style, *, verbose: bool) -> Iterator[str]:
+def uncounted_lines(result: Audit, style: Style, *, verbose: bool) -> Iterator[str]:
+    """A line for everything that is waived, not read, or not or only in part validated."""
     yield from waived_lines(result.waived, style)
     for file in result.unread:
         yield f"{style('not read', 'warning')} {one_line(file.name)}: {file.problem}"
@@ -74,7 +75,6 @@ def _rest(result: Audit, style: Style, *, verbose: bool) -> Iterator[str]:
     said_above = () if verbose else ("file", "template")
     rest = [one for one in result.not_judged if one.what not in said_above]
     yield from unjudged.lines(rest, style, verbose=verbose)
-    yield _summary(result, style)
 
 
 def waived_lines(waived: Sequence[Finding], style: Style) -> Iterator[str]:
@@ -178,7 +178,8 @@ def _spend(result: Audit) -> Iterator[str]:
     yield f"{pools}: {standing} at the minimum size, {reachable}"
 
 
-def _summary(result: Audit, style: Style) -> str:
+def summary(result: Audit, style: Style) -> str:
+    """Numbers of errors, warnings, objects and files in one line."""
     errors = sum(one.is_mandatory for one in result.findings)
     warnings = len(result.findings) - errors
     objects = sum(file.objects for file in result.files)

@@ -16,7 +16,6 @@ from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.pool_plans import eks_pool_plan
 from gpufleet.platforms.eks.rules import pinning_missing, release_of
 from gpufleet.platforms.eks.shape import eks_shape, interfaces
-from tests.examples import sweep
 from tests.unit.platforms.eks.wrong_pools import BLOCK, KARPENTER, PIN, WRONG
 
 NODES = {"min": 0, "max": 2}
@@ -266,10 +265,6 @@ def test_a_release_of_bottlerocket_without_its_commit_is_for_karpenter_alone() -
     assert compiled({**pool, "provisioner": "karpenter"}).deployable
 
 
-TABLES = (
-    "instances-aws.jsonl",
-    "platforms/eks/*.py",
-)
 AWS = [row for row in load().instances.values() if row.cloud == AWS]
 
 
@@ -277,7 +272,7 @@ def test_all_types_are_there() -> None:
     assert len(AWS) == 103
 
 
-@pytest.mark.parametrize("row", sweep(AWS, *TABLES), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", AWS, ids=lambda row: row.name)
 def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row: Any) -> None:
     result = compiled({"instanceTypes": [row.name]})
     gpu = load().gpu(row.accelerator.gpu)
@@ -336,7 +331,7 @@ def pool_findings(fleet: Fleet) -> list[Finding]:
 
 
 @pytest.mark.parametrize("provisioner", ["managed", "karpenter", "clusterAutoscaler"])
-@pytest.mark.parametrize("row", sweep(WITH_EFA, *TABLES), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", WITH_EFA, ids=lambda row: row.name)
 def test_a_pool_of_every_type_with_efa_has_a_template_that_eks_takes(
     row: Any, provisioner: str
 ) -> None:

@@ -1,0 +1,324 @@
+"""Tests that run with every commit that changes what they test, else at night, or in part.
+
+Two tables, by the end of a test's path: a folder of `tests` (ends with `/`), a file, or one test of
+it (`FILE::NAME`). The longest name that fits decides.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.engine.order_of_files import NIGHTLY
+from tests.examples import ALL, PART, has_changed
+
+TESTS = Path(__file__).parent
+
+EQUIPMENT = (
+    *("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
+    *("gpufleet_sandbox/*.yaml", "gpufleet_sandbox/crds/*.yaml", "tools/*/go.mod"),
+)
+"""Sandbox, its definitions, and the releases of the programs that run in it."""
+VCENTER = (
+    *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
+    *("components_base/*.py", "gpufleet/hosting.py"),
+    *("tests/engine/vsphere/*.py", "tests/vcenter/*.py", *EQUIPMENT),
+)
+"""The vCenter provider and its dependencies."""
+KARPENTER = (
+    *("spec/karpenter.py", "spec/capacity.py", "platforms/eks/*.py", "render/pod_request.py"),
+    *EQUIPMENT,
+)
+KUEUE = (
+    *("spec/queues.py", "render/kueue_*.py", "addons/kueue_*.py", "fleet/kueue_*.py"),
+    *("fleet/queue_rules.py", "fleet/team_quotas.py", "render/pod_request.py"),
+    *("render/scrape_objects.py", *EQUIPMENT),
+)
+CUT_OVER = ("gpufleet/change/*.py", "render/dra.py", "render/gpu_operator_values.py", *EQUIPMENT)
+ADD_ONS = (
+    *("gpufleet/addons/", "components_base/*.py", "fleet/addon_*.py", "fleet/gpu_operator_*.py"),
+    *("fleet/nic_cluster_policy.py", "fleet/config_names.py", "render/gpu_operator_values.py"),
+    *("render/device_plugin*.py", "platforms/sandbox/", *EQUIPMENT),
+)
+CLAIMS = (
+    *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
+    *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
+)
+READERS = (
+    *("gpufleet/contract/", "gpufleet/cluster/", "gpufleet/rules/", "gpufleet/documents/"),
+    *("gpufleet/findings/", "gpufleet/catalogue/", "gpufleet/partition/", "gpufleet/models/"),
+)
+"""What the policies and the planner read of the core: layers below the platforms."""
+POLICIES = ("policies/", "tests/policies/", *READERS)
+PLANNER = ("planner/", "tests/planner/", "gpufleet/cost/", *READERS)
+FLEETS = (
+    *("gpufleet/spec/", "gpufleet/fleet/", "gpufleet/platforms/", "gpufleet/render/"),
+    *("tests/property/", *READERS),
+)
+"""From a declaration to its files."""
+COMMAND_LINE = ("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_policies/fronts/")
+INSTALLED = (
+    *("pyproject.toml", "sandbox/hatch_build.py", "requirements/", "tests/wheel/", "__init__.py"),
+    *("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_planner/commands/"),
+)
+"""What the wheels have, and what the program imports when it starts."""
+WIRE = (
+    *("components/__main__.py", "gpufleet/hosting.py", "components_base/", "gpufleet/arguments/"),
+    "tests/schema/",
+)
+"""How programs in other languages reach the components."""
+
+
+@dataclass(frozen=True)
+class Rested:
+    """Why a test need not run with every commit."""
+
+    sources: tuple[str, ...]
+    """Ends of the paths that it tests: patterns, or folders (end with `/`)."""
+    instead: str
+    """File below `tests` that runs with every commit and fails with other changes as well."""
+
+
+_GROUP = "engine/vsphere/test_group.py"
+_RECORDED = "engine/test_recorded_state.py"
+_STACK = "engine/test_sandbox_stack.py"
+_EKS = "engine/test_eks.py"
+_GKE = "engine/test_gke.py"
+_VSPHERE = (
+    *("own_plugin.py", "never_lost.py", "interrupted.py", "chaos.py", "any_next_command.py"),
+    *("reconciling.py", "former_state.py", "group.py::test_drift_is_shown_and_mended"),
+    "group.py::test_a_change_that_needs_power_off_is_refused_before_anything_happens",
+    "group.py::test_one_failing_node_leaves_the_others_and_the_next_up_makes_it",
+)
+ON_CHANGE: dict[str, Rested] = {
+    **{f"engine/vsphere/test_{name}": Rested(VCENTER, _GROUP) for name in _VSPHERE},
+    "engine/test_karpenter.py": Rested(KARPENTER, "unit/platforms/eks/test_pools.py"),
+    f"{_EKS}::test_the_stack_eks_prod_with_both_autoscalers": Rested(
+        ("stacks/Pulumi.eks-prod.yaml", *KARPENTER), _RECORDED
+    ),
+    f"{_EKS}::test_an_existing_group_is_taken_over_unchanged_and_then_managed": Rested(
+        ("gpufleet/adopt/", "platforms/eks/", *EQUIPMENT), "unit/components/test_eks_node_group.py"
+    ),
+    **{
+        f"{_GKE}::test_{name}": Rested(("gpufleet/adopt/", "platforms/gke/", *EQUIPMENT), _RECORDED)
+        for name in (
+            "an_existing_node_pool_is_adopted_unchanged",
+            "a_node_pool_that_was_taken_over_follows_the_declaration",
+            "the_stack_gke_prod_beside_the_stack_of_its_cluster",
+            "classes_by_which_gke_makes_node_pools_are_accepted",
+        )
+    },
+    "engine/test_gke_examples.py": Rested(("examples/", "platforms/gke/", *EQUIPMENT), _GKE),
+    "engine/test_openshift.py": Rested(
+        ("platforms/openshift/", "spec/platforms/openshift*.py", *EQUIPMENT), _RECORDED
+    ),
+    "engine/test_existing.py": Rested(
+        ("platforms/existing/", "examples/existing-nodes/", *EQUIPMENT),
+        "unit/platforms/existing/test_existing.py",
+    ),
+    "engine/test_kueue.py": Rested(KUEUE, "unit/render/test_kueue_objects.py"),
+    "engine/test_cut_over.py": Rested(CUT_OVER, "unit/change/test_cut_over.py"),
+    "engine/test_layout_change.py": Rested(CUT_OVER, "unit/change/test_nodes.py"),
+    "engine/test_change_replay.py": Rested(
+        ("gpufleet/change/", "gpufleet/platforms/", *EQUIPMENT), "unit/change/test_nodes.py"
+    ),
+    "engine/test_claims_by_hand.py": Rested(CLAIMS, "engine/test_dra.py"),
+    "engine/test_dra_before_v1.py": Rested(CLAIMS, "engine/test_dra.py"),
+    **{
+        f"engine/test_addons.py::test_{name}": Rested(ADD_ONS, "engine/test_addons.py")
+        for name in (
+            "networks_and_gpu_operator_wait_for_the_policy",
+            "the_plugin_by_its_own_chart_shares_gpus",
+            "what_a_named_secret_holds_is_nowhere_in_state",
+            "a_pool_of_another_stack_may_only_use_what_the_add_ons_declare",
+        )
+    },
+    "engine/test_examples.py": Rested(
+        ("examples/workloads/", "examples/serving/", "examples/languages/", *EQUIPMENT), _STACK
+    ),
+    "engine/test_workload_kinds.py": Rested(
+        (
+            *("examples/workload-kinds/", "render/nim.py", "render/scal*.py", "addons/nim*.py"),
+            *("addons/keda.py", "addons/scaled_object.py", "addons/neuron*.py", *EQUIPMENT),
+        ),
+        _RECORDED,
+    ),
+    "engine/test_template.py": Rested(("templates/", *EQUIPMENT), _STACK),
+    "engine/test_yaml_consumer.py": Rested(
+        ("components/__main__.py", "gpufleet/hosting.py", "components_base/*.py", *EQUIPMENT),
+        _RECORDED,
+    ),
+    "engine/test_plans.py": Rested(
+        (*PLANNER, *EQUIPMENT), "planner/explanation/test_explanation.py"
+    ),
+    **{
+        f"engine/test_policies.py::test_{name}": Rested(POLICIES, "engine/test_policies.py")
+        for name in (
+            "a_remediated_resource_shows_the_change_in_the_preview",
+            "levels_come_from_the_policy_configuration",
+            "a_misspelt_rule_in_the_configuration_is_refused",
+        )
+    },
+    "engine/test_pack_by_the_engine.py": Rested(POLICIES, "engine/test_policies.py"),
+    "engine/test_tested_nodes.py": Rested(
+        ("fleet/acceptance.py", "addons/acceptance.py", "render/acceptance*.py", *EQUIPMENT),
+        "unit/render/test_acceptance_scripts.py",
+    ),
+    "engine/test_rendered_configs_parse.py": Rested(
+        ("gpufleet/render/", "gpufleet/partition/", "catalogue/data/", *EQUIPMENT),
+        "engine/test_sharing.py",
+    ),
+    "wheel/test_wheel.py::test_it_brings_up_a_sandbox_and_leaves_nothing": Rested(
+        (*INSTALLED, *EQUIPMENT), "wheel/test_wheel.py"
+    ),
+    **{
+        f"wheel/test_{name}": Rested(INSTALLED, "wheel/test_release.py")
+        for name in (
+            "light_cli.py::test_every_command_works_or_names_what_it_needs",
+            "light_cli.py::test_each_platform_names_its_extra_and_has_enough_with_it",
+            "wheel.py::test_alone_it_judges_a_simulated_fleet",
+            "wheel.py::test_python_finds_the_wheel_and_every_component",
+        )
+    },
+    "wheel/test_installation.py::test_the_program_alone": Rested(
+        ("pyproject.toml", "gpufleet/installation.py", "tests/wheel/"), "unit/test_installation.py"
+    ),
+    "schema/test_construct.py": Rested(WIRE, "schema/test_schema.py"),
+    "property/": Rested((*FLEETS, *PLANNER), "unit/components/test_verdicts_agree.py"),
+    **{
+        f"corpus/test_{name}.py": Rested((*POLICIES, "tests/corpus/"), "corpus/test_planted.py")
+        for name in ("wrappers", "labels", "jury")
+    },
+    **{
+        f"policies/differential/test_fronts.py::test_every_{name}": Rested(
+            POLICIES, "policies/differential/test_fronts.py"
+        )
+        for name in ("listed_difference_is_there", "rule_is_reported_by_every_front")
+    },
+    "policies/test_ci_examples.py": Rested(
+        ("examples/ci/", "action.yml", ".pre-commit-hooks.yaml", *COMMAND_LINE),
+        "policies/audit/test_continuous_integration.py",
+    ),
+    **{
+        f"policies/{name}": Rested((*POLICIES, *COMMAND_LINE), "policies/audit/test_command.py")
+        for name in (
+            "audit/test_processes.py",
+            "audit/test_command.py::test_every_number_of_processes_says_the_same",
+            "audit/test_public_manifests.py",
+        )
+    },
+    **{
+        f"policies/{name}": Rested(POLICIES, "policies/test_hostile_input.py")
+        for name in (
+            "test_doubling.py",
+            "test_hostile_pools.py",
+            "test_template_text.py::test_twice_as_much_text_takes_twice_as_long",
+            "audit/test_hostile_files.py::test_any_value_anywhere_in_files",
+        )
+    },
+    **{
+        f"policies/audit/test_processes.py::test_{name}": Rested(
+            ("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py"),
+            "policies/audit/test_command.py",
+        )
+        for name in (
+            "ctrl_c_ends_every_process_without_a_traceback",
+            "no_process_outlives_a_program_that_was_killed",
+        )
+    },
+    "planner/rightsize/test_truth.py": Rested(PLANNER, "planner/rightsize/test_command.py"),
+    **{
+        f"planner/{name}": Rested(PLANNER, "planner/test_choice.py")
+        for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
+    },
+    "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
+    "unit/components/test_typed_programs.py": Rested(
+        ("gpufleet/arguments/", "tests/unit/components/typed_programs/"),
+        "unit/components/test_arguments.py",
+    ),
+    "unit/test_testing_page.py": Rested(
+        ("gpufleet/testing.py", "docs/test-your-program.md"), "unit/components/test_component.py"
+    ),
+    "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
+    "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
+}
+"""Tests that do not run with a commit that changes none of their sources."""
+SWEEPS: dict[str, tuple[str, ...] | None] = {
+    "data/": ("gpufleet/catalogue/", "gpufleet/models/", "tests/data/", "tools/catalogue/"),
+    "planner/": PLANNER,
+    "policies/": POLICIES,
+    "policies/differential/test_fronts.py": None,
+    "tools/": ("tools/", "gpufleet/catalogue/"),
+    "vcenter/": ("sandbox/", *VCENTER),
+    "unit/adopt/": ("gpufleet/adopt/", *FLEETS),
+    "unit/change/": ("gpufleet/change/", *FLEETS),
+    "unit/cli/": COMMAND_LINE,
+    "unit/components/": ("components_base/", "gpufleet/addons/", "gpufleet/arguments/", *FLEETS),
+    "unit/contract/": READERS,
+    "unit/platforms/": FLEETS,
+    "unit/preflight/": ("platforms/accounts/", *FLEETS),
+    "unit/render/": FLEETS,
+    "unit/sandbox/": ("sandbox/", "tools/"),
+}
+"""Tests of tables and cases: with a commit that changes none of these paths, one of `PART`
+(`tests/examples.py`) parameters of each test is tried, always the first. None: the file itself
+takes its part."""
+
+
+def named(nodeid: str, table: Iterable[str]) -> str | None:
+    """The longest name of a table that fits a test; None: there is none.
+
+    Args:
+        nodeid: As pytest names the test, with or without parameters, relative to the repository.
+        table: Names as in `ON_CHANGE`.
+    """
+    test = nodeid.removeprefix("tests/").partition("[")[0]
+    fits = [n for n in table if test == n or test.startswith(n if n.endswith("/") else f"{n}::")]
+    return max(fits, key=len, default=None)
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def rests(nodeid: str) -> bool:
+    """Whether a test is one of `ON_CHANGE` of which nothing has changed."""
+    name = named(nodeid, ON_CHANGE)
+    return name is not None and not has_file_changed(_file(nodeid), ON_CHANGE[name].sources)
+
+
+def is_in_part(nodeid: str) -> bool:
+    """Whether a test is one of `SWEEPS` of which nothing has changed, and not all is asked."""
+    sources = SWEEPS.get(named(nodeid, SWEEPS) or "")
+    return not ALL and sources is not None and not has_file_changed(_file(nodeid), sources)
+
+
+def is_for_the_night(file: str) -> bool:
+    """Whether no test of a file runs with this commit."""
+    return rests(file) or file.removeprefix("tests/engine/") in NIGHTLY
+
+
+def mark_resting(items: Sequence[pytest.Item]) -> None:
+    """Leave to `make nightly` what rests, and of each sweep what is not its part.
+
+    Without `-m` all of them run. With GPUFLEET_ALL_EXAMPLES sweeps are whole.
+    """
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        tests[item.nodeid.partition("[")[0]].append(item)
+    for test, parameters in tests.items():
+        if rests(test):
+            left = parameters
+        else:
+            left = [one for n, one in enumerate(parameters) if n % PART] if is_in_part(test) else []
+        for item in left:
+            item.add_marker(pytest.mark.nightly)
+
+
+@cache
+def has_file_changed(file: str, sources: tuple[str, ...]) -> bool:
+    """Whether a file of tests has changed, or one of what it tests."""
+    return has_changed(file, *sources)
