@@ -83,7 +83,7 @@ def _sources(document: dict[str, Any]) -> Iterator[ValuesSource]:
         yield ValuesSource(place, {} if one is None else one, held=held)
     for key in ("set", "set_list", "set_sensitive"):
         written = document.get(key)
-        for one in [{}] if written is UNKNOWN else items(written):
+        for one in [UNKNOWN] if written is UNKNOWN else items(written):
             name, value = inside(one, "name"), inside(one, "value")
             steps = set_steps(name) if isinstance(name, str) else None
             if key == "set_sensitive":

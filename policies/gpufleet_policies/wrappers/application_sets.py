@@ -8,7 +8,7 @@ Source: argoproj/argo-cd, user guide on ApplicationSet: generators, template, Go
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -45,7 +45,8 @@ def applications(
         for _, entry in entries_at(document, "spec.generators")
         for one in islice(_generated(entry, repository), MOST + 1)
     ]
-    for one in made if 0 < len(made) <= MOST else [{}]:
+    unknown: list[Parameters] = [{}]
+    for one in made if 0 < len(made) <= MOST else unknown:
         yield rewritten(template, lambda value, one=one: _filled(value, one))
 
 
@@ -69,7 +70,7 @@ def _generated(entry: Mapping[str, Any], repository: Repository) -> Iterator[Par
 
 
 def _product(
-    several: list[Mapping[str, Any]], repository: Repository, known: Parameters
+    several: Sequence[Mapping[str, Any]], repository: Repository, known: Parameters
 ) -> Iterator[Parameters]:
     """Every combination; a later generator may use parameters of an earlier one."""
     if not several:
