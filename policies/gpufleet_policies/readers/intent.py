@@ -124,8 +124,6 @@ def _seconds(value: Any) -> int | None:
 
 
 def _yes_or_no(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
     return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower())
 
 

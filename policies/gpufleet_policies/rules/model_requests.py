@@ -73,9 +73,7 @@ def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRe
     if workload.intent.has_chosen_size or not is_inference(workload):
         return
     need = memory_need(workload.intent, context.catalogue)
-    if need is None:
-        return
-    if workload.intent.parallel_replicas.is_unknown:
+    if need is None or workload.intent.parallel_replicas.is_unknown:
         return
     copies = workload.intent.parallel_replicas.or_default(1).value
     for group in workload.pod_groups:
@@ -231,8 +229,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
             room = share.per_node * pool.maximum_nodes
             if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
                 continue
-            part = share.part
-            then = gpu_hour(pool)
+            part, then = share.part, gpu_hour(pool)
             if now is not None and then is not None and now > 0:
                 relative = part * then / now
             elif pool.gpu == request.hardware.gpu:
