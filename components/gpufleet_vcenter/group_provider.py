@@ -1,7 +1,7 @@
 # pyright: standard
 """The provider of a group of machines: it lists the machines that carry the id of the group, and
 makes the declared set from them. That of the id, which is in the state before any machine is made,
-and ends all machines that carry it. And that of the resources that there were before the group."""
+and ends all machines that carry it."""
 
 import uuid
 from collections.abc import Mapping
@@ -339,17 +339,3 @@ def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: given.get(key) for key in _KEPT}
-
-
-class FormerResourceProvider(VsphereProvider):
-    """A record of a machine that the group has now, in states of earlier versions until the next
-    update: nothing differs, and its removal deletes only the record.
-
-    Its machine has the id of the group in its marks: an update has that group, which keeps or
-    removes it, and a destroy removes the resource of the id next, with all machines of the id.
-    """
-
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        """Refuse: no program of this version makes one."""
-        del props
-        raise failed("unsupported/single-machine")
