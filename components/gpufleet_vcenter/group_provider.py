@@ -32,7 +32,7 @@ from gpufleet_vcenter.group_plan import (
 )
 from gpufleet_vcenter.group_run import GroupRun, change, look
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
-from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
+from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, references
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import VsphereProvider, declared
 from gpufleet_vcenter.owned import clones_in_flight
@@ -323,8 +323,8 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         run.sweep(_id, str(old.get("names") or ""))
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
-                place = Place.model_validate(common["place"])
-                remove_rule(run.session, compute_of(run.session, place), group, _id)
+                place = FoundPlace(run.session, Place.model_validate(common["place"]))
+                remove_rule(run.session, place.compute, group, _id)
 
 
 def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
