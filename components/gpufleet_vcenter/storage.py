@@ -119,12 +119,13 @@ def check_rooms(
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
         return
+    facts: dict[str, Any] = {"settings": settings, "count": count}
     if of_cluster:
-        facts = {"fit": fit, "gib": -(-each >> 30), "rooms": _listed(rooms)}
-        raise failed("datastore-full/cluster", settings=settings, count=count, **facts)
+        gib = -(-each >> 30)
+        raise failed("datastore-full/cluster", fit=fit, gib=gib, rooms=_listed(rooms), **facts)
     row = "datastore-full" if count == 1 else "datastore-full/several"
-    facts = {"free": rooms[0].free_bytes >> 30, "gib": -(-each * count >> 30)}
-    raise failed(row, store=rooms[0], settings=settings, count=count, **facts)
+    free, gib = rooms[0].free_bytes >> 30, -(-each * count >> 30)
+    raise failed(row, store=rooms[0], free=free, gib=gib, **facts)
 
 
 def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
