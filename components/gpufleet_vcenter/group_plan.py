@@ -263,6 +263,24 @@ def steps_of(
     return tuple(steps)
 
 
+def formerly(
+    before: Mapping[str, Machine],
+    wanted: Mapping[str, Machine],
+    rows: Sequence[Observed],
+    steps: Sequence[GroupStep],
+) -> tuple[GroupStep, ...]:
+    """Machines that only the state of a former resource has: their current state is read."""
+    busy = {step.key for step in steps}
+    alone = [key for key in wanted if key not in busy and not before[key].get("instanceUuid")]
+    taken: list[GroupStep] = []
+    for key in alone:
+        row = _current(before[key], [row for row in rows if row.key == key])
+        if row is not None:
+            name = str(wanted[key].get("name"))
+            taken.append(GroupStep(StepKind.TAKE, name, key, new=wanted[key], row=row))
+    return tuple(taken)
+
+
 def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
     """Each reason once, with the machines that it applies to.
 
@@ -322,9 +340,6 @@ def _step(
             return replace(step, changes=())  # it no longer exists
     if replaces(found, step.policy):
         return replace(step, kind=StepKind.REPLACE, next=begun)
-    if current is not None and not (known or found):
-        # The state of a former resource has it, and not how it is: that is read.
-        return replace(step, kind=StepKind.TAKE, old={})
     return replace(step, kind=StepKind.CHANGE)
 
 

@@ -25,6 +25,7 @@ from gpufleet_vcenter.group_plan import (
     GroupInputs,
     Machine,
     StepKind,
+    formerly,
     refusals_of,
     settled,
     state_of,
@@ -279,6 +280,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
         rows = _rows(run, given, before)
     nodes = settled(before, given.nodes, objects)
     steps = steps_of(before, nodes, rows, objects)
+    steps += formerly(before, nodes, rows or (), steps)
     run.validate(steps, given.excluded)
     run.carry_out(steps)
     try:
