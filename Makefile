@@ -36,7 +36,7 @@ CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore test
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install up programs down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
+.PHONY: help install up programs down test nightly check lint types unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,13 +74,18 @@ programs: $(BUILDER)
 down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
 	@$(BIN)/gpufleet sandbox down
 
-check: $(STAMP) ## Format, lint, types, import order, lines by package, links of the documentation
+check: lint types ## Format, lint, types, import order, lines by package, links of the documentation
+
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
 	PYTHONPATH=components:policies:planner:sandbox $(BIN)/lint-imports
 	$(BIN)/python tools/ceilings.py
 	$(BIN)/pytest -q tests/unit/test_docs_site.py
+
+# One thread: two take half as much processor time again.
+types: $(STAMP)
+	$(BIN)/pyright
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
 	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
@@ -102,7 +107,10 @@ engine: $(STAMP) ## Tests of every commit on the real engine, control plane and 
 	$(BIN)/gpufleet sandbox programs $$($(BIN)/python -m tests.engine.needed_programs $(TEST_PROGRAMS))
 	$(RUN_ENGINE_TESTS) -m "$(ENGINE_TESTS)" tests/engine tests/wheel
 
-test: check unit engine ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel
+# The types beside the unit tests: alone they use one core.
+test: lint ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel
+	@$(MAKE) --no-print-directory --jobs 2 types unit
+	@$(MAKE) --no-print-directory engine
 
 nightly: $(STAMP) ## The other tests: test equipment, breadth, long campaigns that kill (hours)
 	$(BIN)/gpufleet sandbox programs

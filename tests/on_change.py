@@ -4,6 +4,7 @@ Two tables, by the end of a test's path: a folder of `tests` (ends with `/`), a 
 it (`FILE::NAME`). The longest name that fits decides.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,11 @@ KUEUE = (
     *("render/scrape_objects.py", *EQUIPMENT),
 )
 CUT_OVER = ("gpufleet/change/*.py", "render/dra.py", "render/gpu_operator_values.py", *EQUIPMENT)
+ADD_ONS = (
+    *("gpufleet/addons/", "components_base/*.py", "fleet/addon_*.py", "fleet/gpu_operator_*.py"),
+    *("fleet/nic_cluster_policy.py", "fleet/config_names.py", "render/gpu_operator_values.py"),
+    *("render/device_plugin*.py", "platforms/sandbox/", *EQUIPMENT),
+)
 CLAIMS = (
     *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
     *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
@@ -121,9 +127,23 @@ ON_CHANGE: dict[str, Rested] = {
     ),
     "engine/test_claims_by_hand.py": Rested(CLAIMS, "engine/test_dra.py"),
     "engine/test_dra_before_v1.py": Rested(CLAIMS, "engine/test_dra.py"),
-    "engine/test_addons.py::test_networks_and_gpu_operator_wait_for_the_policy": Rested(
-        ("gpufleet/addons/", "fleet/nic_cluster_policy.py", "fleet/addon_plan.py", *EQUIPMENT),
-        "engine/test_addons.py",
+    **{
+        f"engine/test_addons.py::test_{name}": Rested(ADD_ONS, "engine/test_addons.py")
+        for name in (
+            "networks_and_gpu_operator_wait_for_the_policy",
+            "the_plugin_by_its_own_chart_shares_gpus",
+            "what_a_named_secret_holds_is_nowhere_in_state",
+            "a_pool_of_another_stack_may_only_use_what_the_add_ons_declare",
+        )
+    },
+    "engine/test_deploy.py::test_a_killed_update_is_repaired_and_nothing_exists_twice": Rested(
+        ("sandbox/", "components_base/*.py", *EQUIPMENT), "engine/test_deploy.py"
+    ),
+    "engine/test_dra.py::test_a_driver_that_crashes_serves_nothing": Rested(
+        ("gpufleet/addons/dra_driver.py", "fleet/health.py", *CLAIMS), "engine/test_dra.py"
+    ),
+    "engine/test_shipped_stacks.py::test_a_stack_previews_as_it_is": Rested(
+        ("stacks/", "gpufleet/spec/", "gpufleet/platforms/", *EQUIPMENT), _RECORDED
     ),
     "engine/test_examples.py": Rested(
         ("examples/workloads/", "examples/serving/", "examples/languages/", *EQUIPMENT), _STACK
@@ -143,6 +163,14 @@ ON_CHANGE: dict[str, Rested] = {
     "engine/test_plans.py": Rested(
         (*PLANNER, *EQUIPMENT), "planner/explanation/test_explanation.py"
     ),
+    **{
+        f"engine/test_policies.py::test_{name}": Rested(POLICIES, "engine/test_policies.py")
+        for name in (
+            "a_remediated_resource_shows_the_change_in_the_preview",
+            "levels_come_from_the_policy_configuration",
+            "a_misspelt_rule_in_the_configuration_is_refused",
+        )
+    },
     "engine/test_pack_by_the_engine.py": Rested(POLICIES, "engine/test_policies.py"),
     "engine/test_tested_nodes.py": Rested(
         ("fleet/acceptance.py", "addons/acceptance.py", "render/acceptance*.py", *EQUIPMENT),
@@ -164,6 +192,9 @@ ON_CHANGE: dict[str, Rested] = {
             "wheel.py::test_python_finds_the_wheel_and_every_component",
         )
     },
+    "wheel/test_installation.py::test_the_program_alone": Rested(
+        ("pyproject.toml", "gpufleet/installation.py", "tests/wheel/"), "unit/test_installation.py"
+    ),
     "schema/test_construct.py": Rested(WIRE, "schema/test_schema.py"),
     "property/": Rested((*FLEETS, *PLANNER), "unit/components/test_verdicts_agree.py"),
     **{
@@ -197,12 +228,30 @@ ON_CHANGE: dict[str, Rested] = {
             "audit/test_hostile_files.py::test_any_value_anywhere_in_files",
         )
     },
+    **{
+        f"policies/audit/test_processes.py::test_{name}": Rested(
+            ("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py"),
+            "policies/audit/test_command.py",
+        )
+        for name in (
+            "ctrl_c_ends_every_process_without_a_traceback",
+            "no_process_outlives_a_program_that_was_killed",
+        )
+    },
     "planner/rightsize/test_truth.py": Rested(PLANNER, "planner/rightsize/test_command.py"),
     **{
         f"planner/{name}": Rested(PLANNER, "planner/test_choice.py")
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
     "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
+    "unit/components/test_typed_programs.py": Rested(
+        ("gpufleet/arguments/", "tests/unit/components/typed_programs/"),
+        "unit/components/test_arguments.py",
+    ),
+    "unit/test_testing_page.py": Rested(
+        ("gpufleet/testing.py", "docs/test-your-program.md"), "unit/components/test_component.py"
+    ),
+    "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
 }
 """Tests that do not run with a commit that changes none of their sources."""
@@ -250,6 +299,12 @@ def rests(nodeid: str) -> bool:
     return name is not None and not has_file_changed(_file(nodeid), ON_CHANGE[name].sources)
 
 
+def is_in_part(nodeid: str) -> bool:
+    """Whether a test is one of `SWEEPS` of which nothing has changed, and not all is asked."""
+    sources = SWEEPS.get(named(nodeid, SWEEPS) or "")
+    return not ALL and sources is not None and not has_file_changed(_file(nodeid), sources)
+
+
 def is_for_the_night(file: str) -> bool:
     """Whether no test of a file runs with this commit."""
     return rests(file) or file.removeprefix("tests/engine/") in NIGHTLY
@@ -260,18 +315,15 @@ def mark_resting(items: Sequence[pytest.Item]) -> None:
 
     Without `-m` all of them run. With GPUFLEET_ALL_EXAMPLES sweeps are whole.
     """
-    seen: dict[str, int] = {}
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if rests(item.nodeid):
-            item.add_marker(pytest.mark.nightly)
-            continue
-        name = named(item.nodeid, SWEEPS)
-        sources = SWEEPS[name] if name else None
-        if ALL or sources is None or has_file_changed(_file(item.nodeid), sources):
-            continue
-        test = item.nodeid.partition("[")[0]
-        seen[test] = seen.get(test, -1) + 1
-        if seen[test] % PART:
+        tests[item.nodeid.partition("[")[0]].append(item)
+    for test, parameters in tests.items():
+        if rests(test):
+            left = parameters
+        else:
+            left = [one for n, one in enumerate(parameters) if n % PART] if is_in_part(test) else []
+        for item in left:
             item.add_marker(pytest.mark.nightly)
 
 

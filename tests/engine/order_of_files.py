@@ -11,10 +11,10 @@ from typing import TypeVar
 Item = TypeVar("Item")
 EVERY_COMMIT = {
     "vsphere/test_own_plugin.py": 125,
-    "test_addons.py": 95,
+    "test_sharing.py": 90,
+    "test_addons.py": 60,
     "test_recorded_state.py": 55,
     "test_examples.py": 55,
-    "test_sharing.py": 70,
     "test_eks.py": 50,
     "test_plans.py": 35,
     "vsphere/test_never_lost.py": 65,

@@ -10,7 +10,6 @@ from gpufleet_planner.planning.choice import choose
 from gpufleet_planner.planning.layouts import lay_out_pools
 from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, resolve
 from gpufleet_planner.planning.offers import Market
-from gpufleet_planner.planning.option import rank
 from gpufleet_planner.sizing.request import SizeRequest
 from tests.examples import ALL, examples
 from tests.planner.plan_files import offered
@@ -43,7 +42,7 @@ def test_options_keep_what_was_asked(
     need, findings = resolve(request, target, Allowed(isolation=isolation), CATALOGUE)
     assert need is not None, findings
     found = choose(need, market, CATALOGUE)
-    assert list(found.options) == sorted(found.options, key=rank)
+    assert list(found.options) == sorted(found.options, key=lambda one: one.rank)
     for option in found.options:
         reached = option.reached
         assert reached.need_bytes <= reached.usable_bytes
@@ -76,7 +75,7 @@ def test_more_throughput_never_costs_less(request: SizeRequest, rate: float, fac
         need, _ = resolve(request, ServingTarget(requests_per_second=asked), Allowed(), CATALOGUE)
         assert need is not None
         best = choose(need, Market(("eks",)), CATALOGUE).best
-        costs.append(float("inf") if best is None else rank(best)[1])
+        costs.append(float("inf") if best is None else best.rank[1])
     assert costs[0] <= costs[1]
 
 

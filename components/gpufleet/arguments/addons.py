@@ -13,7 +13,6 @@ from gpufleet.arguments.gpu_operator import (
     MigManagerArgs,
     SwitchArgs,
     ToolkitArgs,
-    VgpuHostArgs,
 )
 from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.network_operator import (
@@ -58,8 +57,6 @@ class GpuOperatorOptionsArgs(TypedDict):
     driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
     installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
     of Kubernetes 1.34.2 or later. Default false."""
-    vgpu_host: NotRequired[VgpuHostArgs]
-    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]

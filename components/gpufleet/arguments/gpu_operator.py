@@ -5,12 +5,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.words import (
-    KernelModuleWord,
-    LicenseFeatureWord,
-    LicenseServiceWord,
-    WorkloadWord,
-)
+from gpufleet.arguments.words import KernelModuleWord, LicenseFeatureWord, LicenseServiceWord
 
 
 class PodDeletionArgs(TypedDict):
@@ -206,24 +201,6 @@ class CdiArgs(TypedDict):
     """Inject devices by an NRI plugin instead of the RuntimeClass `nvidia`. Default false."""
 
 
-class VgpuHostArgs(TypedDict):
-    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
-
-    enabled: NotRequired[bool]
-    """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
-    default_workload: NotRequired[WorkloadWord]
-    """One of `container`, `vm-passthrough`, `vm-vgpu`. Purpose of nodes without the label
-    `nvidia.com/gpu.workload.config`. Default container."""
-    manager_repository: NotRequired[str]
-    """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
-    manager_version: NotRequired[str]
-    """Version of the vGPU Manager. Needed with `enabled`."""
-    device_config: NotRequired[str]
-    """ConfigMap of the vGPU device manager, key `config.yaml`. Default: the operator's."""
-    device_default: NotRequired[str]
-    """Configuration for nodes without the label `nvidia.com/vgpu.config`. Default `default`."""
-
-
 class GpuOperatorSettingsArgs(TypedDict):
     """Typed settings of the parts that the GPU Operator runs."""
 
@@ -254,7 +231,5 @@ class GpuOperatorSettingsArgs(TypedDict):
     driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
     installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
     of Kubernetes 1.34.2 or later. Default false."""
-    vgpu_host: NotRequired[VgpuHostArgs]
-    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""

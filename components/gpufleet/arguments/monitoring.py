@@ -55,8 +55,6 @@ class DashboardsArgs(TypedDict):
     """Label by which Grafana's sidecar finds them. Default grafana_dashboard."""
     label_value: NotRequired[str]
     """Value of the label. Default 1, as in the charts of Grafana and kube-prometheus-stack."""
-    openshift_console: NotRequired[bool]
-    """Whether they are also created for OpenShift's console. Default: on OpenShift."""
 
 
 class MonitoringArgs(TypedDict):

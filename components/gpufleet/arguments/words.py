@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     LicenseServiceWord = Literal["cls", "dls"]
     LicenseFeatureWord = Literal["vgpu", "workstation", "compute"]
     KernelModuleWord = Literal["auto", "open", "proprietary"]
-    WorkloadWord = Literal["container", "vm-passthrough", "vm-vgpu"]
     OfedWord = Literal["inbox", "operator", "host"]
     ExpanderWord = Literal["least-waste", "priority"]
     SriovDeviceWord = Literal["netDevice", "accelerator", "auxNetDevice"]
@@ -139,9 +138,9 @@ else:
         OpenShiftAwsOptionsMetadataTokensWord
     ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
         LicenseFeatureWord
-    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
-        MacvlanModeWord
-    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+    ) = KernelModuleWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
+        ApprovalWord
+    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = TriggerSecretParameterWord = WorkloadKindWord = KedaScalingAuthModesWord = (
         NimModelEngineWord

@@ -151,8 +151,6 @@ class PlatformFacts:
     """Whether Operator Lifecycle Manager installs operators instead of Helm charts."""
     quota_for_critical_pods: bool = False
     """Whether pods of the system priority classes are admitted only with a quota for them."""
-    console_dashboards: bool = False
-    """Whether its console shows dashboards."""
     own_charts: bool = False
     """Whether it includes the charts, if no source is declared. Default: the vendors'
     repositories."""

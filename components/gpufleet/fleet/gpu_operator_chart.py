@@ -153,8 +153,6 @@ def _declared(asked: OperatorSettings) -> Values:
     if settings.driver.licensing is not None:
         # The chart's default is true, and the operator's code reads an absent value as false.
         pairs["driver.licensingConfig.nlsEnabled"] = True
-    if settings.vgpu_host.enabled:
-        pairs["sandboxWorkloads.enabled"] = True
     return nested(pairs.items())
 
 

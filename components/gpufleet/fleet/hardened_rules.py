@@ -100,8 +100,8 @@ def _parts(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     ):
         if operator_value(operator, key):
             yield _not_hardened(place(operator, key), name, "remove it")
-    if operator.vgpu_host.enabled:
-        yield _not_hardened(f"{_OPERATOR}.vgpuHost", "the vGPU Manager", "remove it")
+    if value_at(operator.values, "vgpuManager.enabled") is True:
+        yield _not_hardened(f"{VALUES}.vgpuManager", "the vGPU Manager", "remove it")
     for pool in pools:
         if pool.partition.vgpu is not None:
             yield _not_hardened(

@@ -6,9 +6,9 @@ pools imply a value.
 """
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import SecretName, SpecModel
 
@@ -245,48 +245,6 @@ class DcgmExporter(Switch):
     """Environment of the exporter. Default: none, and with `monitoring` its interval."""
 
 
-class Workload(StrEnum):
-    """Purpose of a GPU node in a cluster that runs virtual machines."""
-
-    CONTAINER = "container"
-    VM_PASSTHROUGH = "vm-passthrough"
-    VM_VGPU = "vm-vgpu"
-
-
-class VgpuHost(SpecModel):
-    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
-
-    enabled: bool = False
-    """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
-    default_workload: Workload = Workload.CONTAINER
-    """Purpose of nodes without the label `nvidia.com/gpu.workload.config`. Default container."""
-    manager_repository: ImageRepository | None = None
-    """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
-    manager_version: DriverVersion | None = None
-    """Version of the vGPU Manager. Needed with `enabled`."""
-    device_config: ConfigMapName | None = None
-    """ConfigMap of the vGPU device manager, key `config.yaml`. Default: the operator's."""
-    device_default: str = "default"
-    """Configuration for nodes without the label `nvidia.com/vgpu.config`. Default `default`."""
-
-    @model_validator(mode="after")
-    def _private_image(self) -> Self:
-        missing = [
-            name
-            for name, value in (
-                ("managerRepository", self.manager_repository),
-                ("managerVersion", self.manager_version),
-            )
-            if self.enabled and value is None
-        ]
-        if missing:
-            raise ValueError(
-                f"the vGPU Manager image is private and has no default: {' and '.join(missing)} "
-                "must be written"
-            )
-        return self
-
-
 class GpuOperatorSettings(SpecModel):
     """Typed settings of the parts that the GPU Operator runs."""
 
@@ -317,7 +275,5 @@ class GpuOperatorSettings(SpecModel):
     driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
     installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
     of Kubernetes 1.34.2 or later. Default false."""
-    vgpu_host: VgpuHost = Field(default_factory=VgpuHost)
-    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: SecretName | None = None
     """Name of the Secret for NGC images. Default: none."""

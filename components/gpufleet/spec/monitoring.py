@@ -58,8 +58,6 @@ class Dashboards(SpecModel):
     """Label by which Grafana's sidecar finds them. Default grafana_dashboard."""
     label_value: LabelValue = "1"
     """Value of the label. Default 1, as in the charts of Grafana and kube-prometheus-stack."""
-    openshift_console: bool | None = None
-    """Whether they are also created for OpenShift's console. Default: on OpenShift."""
 
 
 class ServerScrape(SpecModel):

@@ -1,7 +1,7 @@
 """`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,14 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
     Asked,
-    Chosen,
     choose_for,
     field_options,
     market_options,
     print_choice,
 )
-from gpufleet_planner.planning.choice import choices_as_list, rejected_as_list
+from gpufleet_planner.planning.choice import ServingChoice, choices_as_list, rejected_as_list
+from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.load_test import LoadFigures
 from gpufleet_planner.sizing.request import (
     NOT_MODELLED,
     LoadTestRequest,
@@ -43,6 +42,7 @@ from gpufleet_planner.sizing.request import (
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
+from gpufleet_planner.sizing.throughput import EmbeddingSpeed
 from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gpufleet_planner.explanation.explain import ExplanationLine
 
 _Function = Callable[..., Any]
+_SPEEDS = {ServingSpeed: "serving", TrainingSpeed: "training", EmbeddingSpeed: "embedding"}
 _SERVING_KINDS = ("inference", "embedding")
 
 
@@ -125,38 +126,39 @@ def command(
     """
     document = _document(file, options)
     request, findings = parse_request(document)
+    choice = need = None
     if request is None:
         answer = Sizing(None, None, None, 0, None, None, None, ordered(findings))
-        chosen = None
     else:
         answer = size(request, load())
-        chosen = choose_for(request, answer, market, load())
-        answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
-    asked, chosen_lines = _explained(answer, chosen) if explain else ([], [])
+        choice, need, findings = choose_for(request, answer, market, load())
+        answer = replace(answer, findings=ordered((*answer.findings, *findings)))
+    asked, chosen_lines = _explained(answer, choice, need) if explain else ([], [])
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if explain:
             shown["explain"] = {"asked": plain_data(asked), "cheapest": plain_data(chosen_lines)}
-        if chosen is not None and chosen.choice is not None:
-            shown["choices"] = choices_as_list(chosen.choice)
-            shown["rejected"] = rejected_as_list(chosen.choice)
+        if choice is not None:
+            shown["choices"] = choices_as_list(choice)
+            shown["rejected"] = rejected_as_list(choice)
         print_json({**sizing_as_dict(answer), **shown})
     else:
         _print_text(answer, request)
-        if chosen is not None and chosen.choice is not None:
-            print_choice(chosen.choice)
+        if choice is not None:
+            print_choice(choice)
         if asked:
             from gpufleet_planner.explanation.explain import lines_as_text
 
             click.echo(f"\nAs requested\n{lines_as_text(asked, '  ')}")
             more = [line for line in chosen_lines if line not in asked]
-            if more and chosen is not None and chosen.choice is not None:
-                best = chosen.choice.options[0]
-                click.echo(f"\nCheapest: {best.label}\n{lines_as_text(more, '  ')}")
+            if more and choice is not None:
+                click.echo(f"\nCheapest: {choice.options[0].label}\n{lines_as_text(more, '  ')}")
     raise SystemExit(exit_code(answer.findings))
 
 
-def _explained(answer: Sizing, chosen: Chosen | None) -> "tuple[list[ExplanationLine], ...]":
+def _explained(
+    answer: Sizing, choice: ServingChoice | None, need: WorkloadNeed | None
+) -> "tuple[list[ExplanationLine], ...]":
     """The numbers of what was requested, and of the cheapest choice."""
     # Computed on request only: the derivation is slow.
     from gpufleet_planner.explanation.explain import explain_option, explain_setting
@@ -164,10 +166,8 @@ def _explained(answer: Sizing, chosen: Chosen | None) -> "tuple[list[Explanation
     if answer.model is None or answer.work is None:
         return [], []
     asked = explain_setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
-    best = None if chosen is None or chosen.choice is None else chosen.choice.best
-    if best is None or chosen is None:
-        return list(asked), []
-    return list(asked), list(explain_option(chosen.need, best))
+    best = None if choice is None else choice.best
+    return list(asked), [] if best is None else list(explain_option(need, best))
 
 
 def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -219,50 +219,31 @@ def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
         margin = f"+ {need.margin.percent} % + {need.margin.fixed_bytes / GIB:.1f} GiB margin"
         table.add_row("to plan with", f"{need.planning_bytes / GIB:.2f}", "assumed", margin)
         console.print(table)
-    for line in _device_lines(answer):
+    for line in _device_lines(answer, request):
         click.echo(line)
-    if answer.load_test is not None and request is not None and request.load_test is not None:
-        click.echo(_tested(request.load_test, answer.load_test))
     print_findings(answer.findings)
 
 
-def _device_lines(answer: Sizing) -> list[str]:
-    device, speed, room = answer.device, answer.speed, answer.capacity
-    lines: list[str] = []
-    if device is not None:
-        verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
-        lines.append(f"{device.label}: {device.usable_bytes / GIB:.2f} GiB usable, {verdict}")
-    if isinstance(answer.work, Training):
-        lines.append(settings_text(answer.work, answer.parallel))
-    if room is not None:
-        lines.append(f"cache: {room.tokens} tokens, {room.sequences} sequences at once")
-    if isinstance(speed, ServingSpeed):
-        low, high = (1000 * seconds for seconds in speed.loaded_token_seconds_range)
-        least, most = speed.tokens_per_second_range
-        lines.append(
-            f"speed ({speed.basis.value}): first token {speed.first_token_seconds:.3f} s, "
-            f"{1000 * speed.token_seconds:.1f} ms per token, {speed.tokens_per_second:.0f} "
-            f"tokens/s ({least:.0f} to {most:.0f}); under this load 95 % of first tokens within "
-            f"{speed.loaded_first_token_seconds:.3f} s where requests arrive at random, "
-            f"{speed.together_first_token_seconds or 0:.3f} s on average where all clients start "
-            f"together, {1000 * speed.loaded_token_seconds:.1f} ms per token ({low:.1f} to "
-            f"{high:.1f}); saturated "
-            f"{speed.saturated_tokens_per_second:.0f} tokens/s at "
-            f"{speed.saturation_sequences} sequences; {speed.binding} binds"
-        )
-        if speed.range_note:
-            lines.append(speed.range_note)
-    elif isinstance(speed, TrainingSpeed):
-        lines.append(
-            f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "
-            f"{speed.step_seconds:.3f} s per step at MFU {speed.mfu:.2f}; {speed.binding} binds"
-        )
-    elif speed is not None:
-        lines.append(
-            f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "
-            f"{speed.batch_seconds:.4f} s per batch"
-        )
-    return lines
+def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
+    """Fit, settings, room, speed and load test."""
+    from gpufleet_planner.explanation.explain import texts
+
+    verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
+    facts: dict[str, Any] = {"device": answer.device, "verdict": verdict, "room": answer.capacity}
+    job = answer.work if isinstance(answer.work, Training) else None
+    facts["settings"] = "" if job is None else settings_text(job, answer.parallel)
+    yield from texts("size", facts)
+    facts |= {"speed": answer.speed, "tested": answer.load_test}
+    if answer.speed is not None:
+        yield from texts(f"size/{_SPEEDS[type(answer.speed)]}", facts)
+    asked = None if request is None else request.load_test
+    if asked is None or answer.load_test is None:
+        return
+    how = "all at once" if asked.clients is None else f"{asked.clients} clients"
+    how = how if asked.rate is None else f"{asked.rate:g} a second at random"
+    pauses = answer.load_test.pauses
+    paused = f"; sequences paused for room {pauses} times" if pauses else ""
+    yield from texts("size/tested", {**facts, "asked": asked, "how": how, "paused": paused})
 
 
 def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
@@ -306,21 +287,3 @@ def _device(device: Device) -> dict[str, Any]:
         "bandwidthShare": round(float(device.bandwidth_share), 6),
         "memoryLimitEnforced": device.enforced,
     }
-
-
-def _tested(asked: LoadTestRequest, answer: LoadFigures) -> str:
-    """One line of text."""
-    how = "all at once"
-    if asked.rate is not None:
-        how = f"{asked.rate:g} a second at random"
-    elif asked.clients is not None:
-        how = f"{asked.clients} clients"
-    low, high = (1000 * seconds for seconds in answer.token_seconds_range or (0.0, 0.0))
-    least, most = answer.tokens_per_second_range or (0.0, 0.0)
-    paused = f"; sequences paused for room {answer.pauses} times" if answer.pauses else ""
-    return (
-        f"load test of {asked.prompts} prompts, {how}, {asked.lengths} lengths, means over the "
-        f"requests: first token {answer.first_token_seconds:.3f} s, "
-        f"{1000 * answer.token_seconds:.1f} ms per token ({low:.1f} to {high:.1f}), "
-        f"{answer.tokens_per_second:.0f} tokens/s ({least:.0f} to {most:.0f}){paused}"
-    )

@@ -47,13 +47,8 @@ class Asked:
     """Names of offers of the catalogue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The choice and its findings."""
-
-    choice: ServingChoice | None
-    findings: tuple[Finding, ...]
-    need: WorkloadNeed | None = None
+Chosen = tuple[ServingChoice | None, WorkloadNeed | None, tuple[Finding, ...]]
+"""The choice, the need that it meets, and the findings."""
 
 
 def field_options(
@@ -171,10 +166,10 @@ def market_options(function: _Function) -> _Function:
 def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Catalogue) -> Chosen:
     """Choices for a request that could be sized: of its GPU when it names one."""
     if answer.model is None or has_errors(answer.findings):
-        return Chosen(None, ())
+        return None, None, ()
     need, findings = resolve(request, asked.target, asked.allowed, catalogue)
     if need is None:
-        return Chosen(None, findings)
+        return None, None, findings
     platforms = (PLATFORMS[Platform(name)].facts for name in asked.market.platforms)
     clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
     findings += check_region(asked.market.region, clouds, catalogue, "region")
@@ -185,7 +180,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
         everything = choose(need, market, catalogue)
         best = everything.best
         remarks = () if best is None else validate_provisioning(need, best)
-        return Chosen(everything, (*findings, *everything.findings, *remarks), need)
+        return everything, need, (*findings, *everything.findings, *remarks)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is a result and was reported; it is not an error of the request.
@@ -193,7 +188,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)
     remarks = validate_gpu(stated, choose(need, market, catalogue), key) if aimed else ()
-    return Chosen(stated, (*findings, *kept, *remarks), need)
+    return stated, need, (*findings, *kept, *remarks)
 
 
 def print_choice(choice: ServingChoice) -> None:

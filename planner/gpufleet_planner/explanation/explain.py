@@ -21,10 +21,10 @@ from gpufleet_planner.planning.option import IDLE_HOURS, Option
 from gpufleet_planner.planning.training_choice import link_between
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
-from gpufleet_planner.sizing.decode_step import EAGER_DECODE
+from gpufleet_planner.sizing.decode_step import EAGER_DECODE, DecodeStep
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.relief import ledger_of
-from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_speed
+from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_replica
 from gpufleet_planner.sizing.throughput import embedding_speed
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
@@ -53,6 +53,8 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     "GB": (1e-9, "{:,.0f} GB"),
     "GB2": (1e-9, "{:.2f} GB"),
     "T": (1e-12, "{:,.2f} T"),
+    "s3": (1, "{:.3f} s"),
+    "ms": (1000, "{:.1f}"),
     "ms0": (1000, "{:.0f} ms"),
     "ms1": (1000, "{:.1f} ms"),
     "ms2": (1000, "{:.2f} ms"),
@@ -72,28 +74,41 @@ class _Written(Formatter):
         return form.format(float(value or 0) * size)
 
 
+_WRITTEN = _Written()
+
+
 @cache
-def _rows() -> tuple[dict[str, Any], ...]:
-    """Rows of `lines.jsonl`. `of`: the topic, and which of its texts. `if`: facts that something
-    must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
-    text = Path(__file__).with_name("lines.jsonl").read_text(encoding="utf-8")
+def _rows(table: str) -> tuple[dict[str, Any], ...]:
+    """Rows of `lines.jsonl` or `texts.jsonl`. `of`: the topic, and which of its texts. `if`: facts
+    that something must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
+    text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return tuple(json.loads(line) for line in text.splitlines())
+
+
+def _matching(table: str, of: str, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a topic whose conditions these facts meet."""
+    for row in _rows(table):
+        found = row["of"] == of and all(
+            bool(_WRITTEN.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
+            for name in row.get("if", "").split()
+        )
+        if found:
+            yield row
+
+
+def texts(of: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of the output of `size` or `plan`, with these facts."""
+    return (_WRITTEN.vformat(row["text"], (), facts) for row in _matching("texts", of, facts))
 
 
 def _lines(of: str, facts: Mapping[str, Any], **more: Any) -> Iterator[ExplanationLine]:
     """The lines of the rows of a text with these facts."""
-    facts, write = {**facts, **more}, _Written()
+    facts = {**facts, **more}
     work = "training" if facts.get("trains") else "serving"
-    for row in _rows():
-        wanted = row.get("if", "").split()
-        if row["of"] != of or not all(
-            bool(write.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
-            for name in wanted
-        ):
-            continue
+    for row in _matching("lines", of, facts):
         parts = (row[part] for part in ("figure", "value", "formula", "basis"))
-        figure, value, formula, basis = (write.vformat(part, (), facts) for part in parts)
-        sources = (_source(write.vformat(name, (), facts), work) for name in row["source"])
+        figure, value, formula, basis = (_WRITTEN.vformat(part, (), facts) for part in parts)
+        sources = (_source(_WRITTEN.vformat(name, (), facts), work) for name in row["source"])
         topic = of.partition("/")[0]
         yield ExplanationLine(topic, figure, value, formula, Basis(basis), "; ".join(sources))
 
@@ -175,15 +190,18 @@ def explain_setting(
     if isinstance(work, Training):
         kind, speed = "training", training_speed(model, work, device, parallel, link)
     elif model.causal:
-        kind, speed = "serving", serving_speed(model, work, device, parallel)
+        replica = serving_replica(model, work, device, parallel)
+        kind, speed = "serving", None if replica is None else replica.speed(work.batch)
+        facts |= {"replica": replica, "step": replica and replica.step}
     else:
         kind, speed = "embedding", embedding_speed(model, work, device, parallel)
     if speed is None:
         return
     facts["speed"] = speed
+    facts |= _times(facts)
     if kind != "embedding":
         yield from _lines("speed/rates", facts, **_shares(device))
-    yield from _lines(f"speed/{kind}", {**facts, **_times(work, parallel, speed)})
+    yield from _lines(f"speed/{kind}", facts)
 
 
 def _parameters(model: Architecture) -> str:
@@ -222,15 +240,21 @@ def _shares(device: Device) -> dict[str, str]:
     return {"board": board, "computes": computes and f"{computes} (its part)", "reads": reads}
 
 
-def _times(work: Serving | Training, parallel: Parallelism, speed: Any) -> dict[str, Any]:
+def _times(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of the computed times."""
+    work, parallel, speed = facts["work"], facts["parallel"], facts["speed"]
     if isinstance(work, Training):
         group = parallel.tensor * parallel.pipeline * parallel.context
         tokens, each = work.tokens * work.accumulation, speed.flops_per_token / 1e9
-        return {"group": group, "tokens": tokens, "each": each}
+        return {"group": group, "tokens": tokens, "each": each, "peak": speed.peak_operations}
+    step: DecodeStep | None = facts.get("step")
+    if step is None:
+        return {}
     eager = work.engine is InferenceEngine.TRANSFORMERS
-    ranks = max(parallel.tensor, parallel.expert)
-    return {"prompt": mean_prompt(work), "ranks": ranks, "eager": eager, "slower": EAGER_DECODE}
+    read, operations = step.read_bytes(work.batch), step.operations(work.batch)
+    times = {"read": read, "operations": operations, "moved": step.parts(work.batch)[2]}
+    served = {"prompt": mean_prompt(work), "eager": eager, "slower": EAGER_DECODE}
+    return {**served, **times, "peak": step.rate.peak}
 
 
 def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[ExplanationLine]:

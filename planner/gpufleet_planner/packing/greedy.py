@@ -70,8 +70,6 @@ def _place_class(
     workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
 ) -> list[str]:
     """Place equal shares, last name first; returns those without a place."""
-    if share.mode is Mode.WHOLE and share.gpus > 1:
-        return _place_gangs(workspace, problem, share, names)
     search = _Search(workspace, problem, share)
     heap = [e for number, node in enumerate(workspace.nodes) for e in search.entries(number, node)]
     heapify(heap)
@@ -89,7 +87,10 @@ def _place_class(
             continue
         _, number, index, slot = found
         gpu = workspace.nodes[number].gpus[index]
-        workspace.put(names.pop(), slot, gpu)
+        if slot.gpus > 1:
+            workspace.put_gang(names.pop(), gpu.node, slot.gpus)
+        else:
+            workspace.put(names.pop(), slot, gpu)
         again = search.entry(slot, number, gpu)
         if again is not None:
             heappush(heap, again)
@@ -137,14 +138,18 @@ class _Search:
             if node.mode is not self._share.mode or node.replicas > slots[0].replicas:
                 return []
             slots = [Slot(node.machine.name, node.mode.value, replicas=node.replicas)]
-        found = [self.entry(slot, number, gpu) for slot in slots for gpu in node.gpus]
+        gpus = node.gpus[:1] if self._share.gpus > 1 else node.gpus
+        found = [self.entry(slot, number, gpu) for slot in slots for gpu in gpus]
         return [entry for entry in found if entry is not None]
 
     def entry(self, slot: Slot, number: int, gpu: OpenGpu) -> _Entry | None:
         """The place with its score, or None when the slot does not fit there any more."""
+        node = gpu.node
+        if slot.gpus > 1:  # the node with fewest free ones, so that whole nodes stay whole
+            free = len(self._workspace.free_gpus(node))
+            return None if free < slot.gpus else ((free,), number, gpu.index, slot)
         if not self._workspace.fits(slot, gpu):
             return None
-        node = gpu.node
         growth = 0
         geometry = node.machine.gpu.mig
         if slot.mode == Mode.MIG and geometry is not None:
@@ -158,34 +163,6 @@ class _Search:
         free = sum(g.free_whole for g in node.gpus)
         size = self._sizes.get(slot, 5040 // slot.replicas)
         return ((size, int(untouched), growth, free), number, gpu.index, slot)
-
-
-def _place_gangs(
-    workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
-) -> list[str]:
-    """Shares of several GPUs: the node with fewest free ones that are enough, so that whole nodes
-    stay whole."""
-    heap: list[tuple[int, int]] = []
-    for number, node in enumerate(workspace.nodes):
-        if slots_for(share, node.machine):
-            heap.append((len(workspace.free_gpus(node)), number))
-    heap = [(free, number) for free, number in heap if free >= share.gpus]
-    heapify(heap)
-    while names:
-        if not heap:
-            machine = _machine_to_buy(workspace, problem, share)
-            if machine is None:
-                break
-            workspace.buy(machine)
-            heappush(heap, (machine.gpus, len(workspace.nodes) - 1))
-        free, number = heappop(heap)
-        node = workspace.nodes[number]
-        if not workspace.allows(share.name, node):
-            continue
-        workspace.put_gang(names.pop(), node, share.gpus)
-        if free - share.gpus >= share.gpus:
-            heappush(heap, (free - share.gpus, number))
-    return names
 
 
 def _machine_to_buy(

@@ -8,7 +8,8 @@ only.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from gpufleet_planner.packing.highs import INFINITY, IntegerProgram
 from gpufleet_planner.packing.patterns import Pattern
@@ -91,7 +92,7 @@ class PackingProgram:
                 columns.append(column)
                 self.choices.append((column, choice))
                 for slot, count in choice.slots:
-                    self.supply[self._at(number), slot][column] = count
+                    self.supply[self.at(number), slot][column] = count
                 for pool, count in choice.pools:
                     pools[pool][column] = count
             by_source.append(columns)
@@ -120,21 +121,20 @@ class PackingProgram:
                 self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
         self._host()
 
-    def _at(self, source: int) -> int:
+    def at(self, source: int) -> int:
+        """The number of a source where nodes are distinct, else `ANYWHERE`."""
         return source if self.apart else ANYWHERE
 
     def _fill(self, pool: GpuGroup, giving: dict[int, int]) -> None:
         machine = self.sources[pool.source].machine
         row = {column: -count for column, count in giving.items()}
-        at = self._at(pool.source)
+        at = self.at(pool.source)
         for pattern in fillings(pool, machine):
             column = self.program.column()
             self.filled.append((column, pool, pattern))
             row[column] = 1
-            if pattern is None:
-                self.supply[at, Slot(machine.name, Mode.WHOLE.value)][column] = 1
-            for name, count in pattern or ():
-                self.supply[at, Slot(machine.name, Mode.MIG.value, name)][column] = count
+            for slot, count in _slots_of(machine.name, pattern):
+                self.supply[at, slot][column] = count
         self.program.row(row, upper=0)
 
     def _limits(self, by_source: list[list[int]]) -> None:
@@ -190,101 +190,90 @@ class _Offer:
     left: int
 
 
-@dataclass(slots=True)
-class _Realisation:
-    workspace: Workspace
-    apart: bool
-    offers: dict[tuple[int, Slot], list[_Offer]] = field(
-        default_factory=lambda: defaultdict[tuple[int, Slot], list[_Offer]](list)
-    )
-    """By source of the node, or `ANYWHERE`."""
-    waiting: dict[GpuGroup, list[OpenGpu]] = field(
-        default_factory=lambda: defaultdict[GpuGroup, list[OpenGpu]](list)
-    )
-
-    def offer(self, source: int, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
-        """Record slots; where nodes are not distinct, all slots of a kind are one list."""
-        at = source if self.apart else ANYWHERE
-        self.offers[at, slot].append(_Offer(node, gpu, n))
-
-
 def realise(model: PackingProgram, values: tuple[float, ...]) -> tuple[Workspace, dict[str, int]]:
     """A workspace with the shares that the values of the columns place, and those that found no
     place: CPUs and memory may leave counts without a realisation."""
-    made = _Realisation(Workspace(model.problem), model.apart)
+    workspace = Workspace(model.problem)
+    offers: dict[tuple[int, Slot], list[_Offer]] = defaultdict(list)
+    waiting: dict[GpuGroup, list[OpenGpu]] = defaultdict(list)
     unnamed = {number: iter(source.nodes) for number, source in enumerate(model.sources)}
     for column, choice in model.choices:
-        source = model.sources[choice.source]
+        source, at = model.sources[choice.source], model.at(choice.source)
         for _ in range(round(values[column])):
-            node = (
-                made.workspace.buy(source.machine)
-                if source.bought
-                else made.workspace.existing[next(unnamed[choice.source])]
-            )
-            _open(made, choice, node)
+            if source.bought:
+                node = workspace.buy(source.machine)
+            else:
+                node = workspace.existing[next(unnamed[choice.source])]
+            for slot, offer in _apart_from_pools(choice, node):
+                offers[at, slot].append(offer)
+            for pool, gpu in _of_pools(choice, node):
+                waiting[pool].append(gpu)
     for column, pool, pattern in model.filled:
         for _ in range(round(values[column])):
-            _fill(made, pool.source, pattern, made.waiting[pool].pop(0))
-    return made.workspace, _serve(made, model.problem, model.places(values))
+            gpu = waiting[pool].pop(0)
+            for slot, count in _slots_of(gpu.node.machine.name, pattern):
+                offers[model.at(pool.source), slot].append(_Offer(gpu.node, gpu, count))
+    return workspace, _serve(workspace, offers, model.places(values))
 
 
-def _open(made: _Realisation, choice: NodeUse, node: OpenNode) -> None:
-    """Slots of a node that do not come from a pool, and its GPUs handed to the pools."""
+def _slots_of(machine: str, pattern: Pattern | None) -> Iterator[tuple[Slot, int]]:
+    """Slots of one GPU with these contents; None: it is used whole."""
+    if pattern is None:
+        yield Slot(machine, Mode.WHOLE.value), 1
+    for name, count in pattern or ():
+        yield Slot(machine, Mode.MIG.value, name), count
+
+
+def _apart_from_pools(choice: NodeUse, node: OpenNode) -> Iterator[tuple[Slot, _Offer]]:
+    """Slots of a node that do not come from a pool."""
     for slot, count in choice.slots:
         if choice.mode is None:
-            made.offer(choice.source, slot, node, None, count)
+            yield slot, _Offer(node, None, count)
             continue
         divided = [gpu for gpu in node.gpus if gpu.state.mode is choice.mode] or node.gpus
         for gpu in divided:
-            made.offer(choice.source, slot, node, gpu, choice.replicas - gpu.state.taken)
+            yield slot, _Offer(node, gpu, choice.replicas - gpu.state.taken)
+
+
+def _of_pools(choice: NodeUse, node: OpenNode) -> Iterator[tuple[GpuGroup, OpenGpu]]:
+    """The GPUs of a node that go to pools."""
     free: dict[GpuState, list[OpenGpu]] = defaultdict(list)
     for gpu in node.gpus:
         free[gpu.state].append(gpu)
     # Shares of several GPUs take the first free ones (`put_gang` does the same).
     del free[GpuState()][: sum(choice.gangs)]
     for pool, count in choice.pools:
-        for _ in range(count):
-            made.waiting[pool].append(free[pool.state].pop(0))
-
-
-def _fill(made: _Realisation, source: int, pattern: Pattern | None, gpu: OpenGpu) -> None:
-    machine = gpu.node.machine.name
-    if pattern is None:
-        made.offer(source, Slot(machine, Mode.WHOLE.value), gpu.node, gpu, 1)
-    for name, number in pattern or ():
-        made.offer(source, Slot(machine, Mode.MIG.value, name), gpu.node, gpu, number)
+        yield from ((pool, free[pool.state].pop(0)) for _ in range(count))
 
 
 def _serve(
-    made: _Realisation, problem: PackingProblem, places: list[tuple[str, int, Slot, int]]
+    workspace: Workspace,
+    offers: Mapping[tuple[int, Slot], list[_Offer]],
+    places: list[tuple[str, int, Slot, int]],
 ) -> dict[str, int]:
     """Put the shares into the slots, largest CPU and memory request first."""
+    hosts = {name: share.host for name, share in workspace.problem.by_name.items()}
     left: dict[str, int] = defaultdict(int)
     firsts: dict[tuple[int, Slot], int] = defaultdict(int)
-    for name, at, slot, count in sorted(
-        places, key=lambda s: [-part for part in problem.by_name[s[0]].host]
-    ):
-        key = (at, slot)
-        offers = made.offers[key]
+    for name, at, slot, count in sorted(places, key=lambda s: [-part for part in hosts[s[0]]]):
+        here, key = offers.get((at, slot), []), (at, slot)
         for _ in range(count):
-            if any(problem.by_name[name].host):
-                offer = _offer(made.workspace, name, offers)
+            if any(hosts[name]):
+                # On the node with least CPUs and memory left that has enough.
+                allowed = (one for one in here if one.left and workspace.allows(name, one.node))
+                offer = min(
+                    allowed, key=lambda one: [part or 0 for part in one.node.host], default=None
+                )
             else:
-                while firsts[key] < len(offers) and not offers[firsts[key]].left:
+                while firsts[key] < len(here) and not here[firsts[key]].left:
                     firsts[key] += 1
-                offer = offers[firsts[key]] if firsts[key] < len(offers) else None
+                offer = here[firsts[key]] if firsts[key] < len(here) else None
             if offer is None:
                 left[name] += 1
                 continue
             offer.left -= 1
             if offer.gpu is None:
-                made.workspace.put_gang(name, offer.node, slot.gpus)
+                workspace.put_gang(name, offer.node, slot.gpus)
             else:
-                made.workspace.put(name, slot, offer.gpu)
+                workspace.put(name, slot, offer.gpu)
     return dict(left)
-
-
-def _offer(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
-    """The slot on the node with least CPUs and memory left that has enough."""
-    allowed = [one for one in offers if one.left and workspace.allows(name, one.node)]
-    return min(allowed, key=lambda one: [part or 0 for part in one.node.host], default=None)

@@ -247,18 +247,9 @@ def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Findi
     """Plain data of a file -> request, with every structural problem at once."""
     findings: list[Finding] = []
     request = read_model(PackRequest, data, "", "pack-request-invalid", findings)
-    if request is not None:
-        findings += _too_many(request)
+    total = 0 if request is None else sum(share.count for share in request.shares)
+    if request is not None and total > MOST_SHARES:
+        largest = max(range(len(request.shares)), key=lambda index: request.shares[index].count)
+        path = f"shares[{largest}].count"
+        findings.append(_finding("pack-too-many-shares", path, found=total, limit=MOST_SHARES))
     return (None if findings else request), tuple(findings)
-
-
-def _too_many(request: PackRequest) -> tuple[Finding, ...]:
-    total = sum(share.count for share in request.shares)
-    if total <= MOST_SHARES:
-        return ()
-    largest = max(range(len(request.shares)), key=lambda index: request.shares[index].count)
-    return (
-        _finding(
-            "pack-too-many-shares", f"shares[{largest}].count", found=total, limit=MOST_SHARES
-        ),
-    )

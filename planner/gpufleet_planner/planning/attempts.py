@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from math import ceil
+from operator import attrgetter
 
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
 from gpufleet_planner.planning.shares import allowed_kinds, shares, whole
 from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
@@ -217,7 +218,7 @@ def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> 
         option = Option(machine, share, reached, nodes, "none")
         found.setdefault((machine.platform, machine.buy), []).append(option)
     for options in found.values():
-        options.sort(key=rank)
+        options.sort(key=attrgetter("rank"))
         part = min(options, key=lambda o: (o.part_micro_usd is None, o.part_micro_usd or 0))
         yield options[0]
         if part is not options[0]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
@@ -21,13 +21,11 @@ from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
 from gpufleet_planner.planning.option import (
     Option,
-    Rank,
     Rejected,
     better_at,
     dearer,
     option_as_dict,
     pareto,
-    rank,
 )
 
 _finding = findings_in(__file__)
@@ -99,7 +97,7 @@ def choose(
     an invalid need: when nothing works, an error names the nearest choice.
     """
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
-    options: list[tuple[Rank, Option]] = []
+    options: list[Option] = []
     rejected: list[Rejected] = []
     by_gpu: dict[tuple[str, str, object], list[OfferedMachine]] = {}
     for machine in offered:
@@ -117,12 +115,11 @@ def choose(
             if broken is not None:
                 rejected.append(Rejected(found.label, found.machine.gpu.key, broken))
                 continue
-            standing = rank(found)
-            options.append((standing, found))
+            options.append(found)
             if found.billed_micro_usd is not None:
-                ceiling = standing[1] if ceiling is None else min(ceiling, standing[1])
-    options.sort(key=itemgetter(0))
-    kept = tuple(option for option, _ in groupby(option for _, option in options))
+                ceiling = min(found.rank[1], float("inf") if ceiling is None else ceiling)
+    options.sort(key=attrgetter("rank"))
+    kept = tuple(option for option, _ in groupby(options))
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
     return ServingChoice(kept, tuple(rejected), findings)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu
@@ -16,7 +17,7 @@ from gpufleet_planner.planning.attempts import bought
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import (
     OWN,
@@ -58,7 +59,7 @@ def choose_notebooks(
             text = f"{need / GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
             key = group[0].gpu.key
             rejected.append(Rejected(key, key, Miss("memory", text)))
-    kept = sorted(dict.fromkeys(options), key=rank)
+    kept = sorted(dict.fromkeys(options), key=attrgetter("rank"))
     findings: tuple[Finding, ...] = ()
     if not kept:
         gib = f"{need / GIB:.1f}"

@@ -116,12 +116,18 @@ def machines(
         and one.device_bytes is not None
     ]
     for platform in market.platforms:
-        one_cloud = PLATFORMS[Platform(platform)].facts.cloud is not None
-        region = market.region if one_cloud else None
+        facts = PLATFORMS[Platform(platform)].facts
+        region = market.region if facts.cloud is not None else None
         listed = catalogue.in_region(region, estimate=not market.strict_prices)
+        ways = [
+            _ON_DEMAND,
+            *([_SPOT] if interruptible else ()),
+            *(facts.job_capacity if job else ()),
+        ]
         for row in listed.instances.values():
-            if _sold_here(row, platform, market, listed):
-                found += _ways(row, platform, market, listed, interruptible, job)
+            if row.cloud in facts.clouds and _sold_here(row, market, listed):
+                fabric = facts.fabric_of(row).value
+                found += _ways(row, ways, platform, fabric, market.region, listed)
     return tuple(sorted(found, key=_order))
 
 
@@ -157,9 +163,7 @@ def check_gpus(
     return keys, tuple(one for one in found if isinstance(one, Finding))
 
 
-def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
-    if row.cloud not in PLATFORMS[Platform(platform)].facts.clouds:
-        return False
+def _sold_here(row: InstanceType, market: Market, catalogue: Catalogue) -> bool:
     if row.fractional and not market.fractional:
         return False
     if market.gpus and row.accelerator.gpu not in market.gpus:
@@ -174,23 +178,18 @@ def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Cata
 
 def _ways(
     row: InstanceType,
+    ways: Sequence[str],
     platform: str,
-    market: Market,
+    fabric: str,
+    region: str | None,
     catalogue: Catalogue,
-    interruptible: bool,
-    job: bool,
 ) -> Iterable[OfferedMachine]:
-    ways = [_ON_DEMAND]
-    if interruptible:
-        ways.append(_SPOT)
-    if job:
-        ways += PLATFORMS[Platform(platform)].facts.job_capacity
     for buy in ways:
         price = row.price(buy)
         if buy not in row.purchase_options or price.offer is PriceStatus.NOT_SOLD:
             continue
         micro = planned_price(row, buy) if buy == _SPOT else price.micro_usd_per_hour
-        same = market.region is None or price.region == market.region
+        same = region is None or price.region == region
         yield OfferedMachine(
             name=row.name,
             platform=platform,
@@ -206,7 +205,7 @@ def _ways(
             vcpu=row.vcpu,
             memory_bytes=row.memory_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
-            fabric=PLATFORMS[Platform(platform)].facts.fabric_of(row).value,
+            fabric=fabric,
             architecture=row.architecture,
             most_hours=_longest() if buy == _FLEX_START else None,
         )

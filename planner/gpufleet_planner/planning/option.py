@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from gpufleet.documents.plain_data import picked
@@ -66,7 +68,11 @@ class Reached:
         return [f"{name} {degree}" for name, degree in degrees.items() if degree > 1]
 
 
-@dataclass(frozen=True, slots=True)
+_SIMPLEST = (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE)
+Rank = tuple[bool, float, int, float, float, float, str]
+
+
+@dataclass(frozen=True)
 class Option:
     """One way to run a workload on machines that can be bought."""
 
@@ -125,6 +131,28 @@ class Option:
         if self.billed_micro_usd is None or self.billed_hours is None:
             return None
         return self.billed_micro_usd * self.billed_hours / 1e6
+
+    @cached_property
+    def rank(self) -> Rank:
+        """Cheapest first: a run's cost for training with a length, cost per token for training
+        without, else dollars an hour; without prices GPU-hours, after everything that has one.
+        Equal cost: the simpler share, the smaller part of the machines, the faster one."""
+        reached, billed = self.reached, self.billed_micro_usd
+        if billed is None:
+            cost: float = float(self.gpu_hours_per_hour) * (self.billed_hours or 1.0)
+        elif reached.training is None:
+            cost = billed / 1e6
+        else:
+            cost = self.usd_per_run or self.usd_per_million_tokens or 0.0
+        return (
+            billed is None,
+            round(cost, 6),
+            _SIMPLEST.index(self.share.kind),
+            float(self.part_micro_usd or self.gpu_part),
+            reached.token_seconds or reached.run_hours or 0.0,
+            -(reached.tokens_per_second or 0.0),
+            self.label,
+        )
 
     @property
     def cost_unit(self) -> str:
@@ -193,38 +221,12 @@ def usd(micro: float | None) -> Decimal | None:
     return None if micro is None else round(Decimal(micro) / 1_000_000, 4)
 
 
-_SIMPLEST = (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE)
-Rank = tuple[bool, float, int, float, float, float, str]
-
-
-def rank(option: Option) -> Rank:
-    """Cheapest first: a run's cost for training with a length, cost per token for training without,
-    else dollars an hour; without prices GPU-hours, after everything that has one. Equal cost: the
-    simpler share, the smaller part of the machines, the faster one."""
-    reached = option.reached
-    if option.billed_micro_usd is None:
-        cost: float = float(option.gpu_hours_per_hour) * (option.billed_hours or 1.0)
-    elif reached.training is None:
-        cost = option.billed_micro_usd / 1e6
-    else:
-        cost = option.usd_per_run or option.usd_per_million_tokens or 0.0
-    return (
-        option.billed_micro_usd is None,
-        round(cost, 6),
-        _SIMPLEST.index(option.share.kind),
-        float(option.part_micro_usd or option.gpu_part),
-        reached.token_seconds or reached.run_hours or 0.0,
-        -(reached.tokens_per_second or 0.0),
-        option.label,
-    )
-
-
-def _objectives(option: Option, standing: Rank) -> tuple[float, ...]:
+def _objectives(option: Option) -> tuple[float, ...]:
     """Values to minimise: cost, latency, time; throughput negated."""
     reached = option.reached
     return (
-        standing[1],
-        float(standing[0]),
+        option.rank[1],
+        float(option.rank[0]),
         round(reached.token_seconds or 0.0, 9),
         round(reached.first_token_seconds or 0.0, 9),
         round(reached.run_hours or 0.0, 9),
@@ -234,28 +236,22 @@ def _objectives(option: Option, standing: Rank) -> tuple[float, ...]:
 
 def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
     """Options that no other one matches or beats in everything; of equals the first."""
-    found: list[tuple[tuple[float, ...], Option]] = []
     # Money and GPU-hours cannot be compared: those with a price, where there are any.
     priced = [option for option in options if option.billed_micro_usd is not None] or options
-    ranked = [(rank(option), option) for option in priced]
-    for standing, option in sorted(ranked, key=lambda pair: pair[0]):
-        mine = _objectives(option, standing)
+    found: list[tuple[tuple[float, ...], Option]] = []
+    ranked = [(_objectives(option), option.rank, option) for option in priced]
+    # In this order no option is matched or beaten by a later one.
+    for mine, _, option in sorted(ranked, key=itemgetter(0, 1)):
         if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other, _ in found):
-            # Sorted by cost, but an equal cost may still be dominated by a later one.
-            found = [
-                (other, kept)
-                for other, kept in found
-                if not all(a <= b for a, b in zip(mine, other, strict=True))
-            ]
             found.append((mine, option))
-    return tuple(option for _, option in found)
+    return tuple(sorted((option for _, option in found), key=attrgetter("rank")))
 
 
 def dearer(option: Option, best: Option) -> str:
     """By how much an option costs more than the best."""
     if option.billed_micro_usd is None:
         return "no price is known" if best.billed_micro_usd is not None else "more GPU-hours"
-    mine, least = rank(option)[1], rank(best)[1]
+    mine, least = option.rank[1], best.rank[1]
     if mine <= least:
         same = "as cheap"
         if option.share.kind is not best.share.kind:

@@ -156,9 +156,7 @@ def team_shares(planned: Sequence[tuple[str | None, Option]]) -> dict[str, float
 
 def _stated_teams(head: PlanHead) -> list[dict[str, Any]]:
     """Teams with further settings in the file's `spec`: namespaces, borrowing, weight."""
-    queues = head.spec.get("queues")
+    queues: Any = head.spec.get("queues")
     teams: object = cast("dict[str, Any]", queues).get("teams") if isinstance(queues, dict) else []
-    if not isinstance(teams, list):
-        return []
-    rows = cast("list[object]", teams)
+    rows = cast("list[Any]", teams) if isinstance(teams, list) else []
     return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]

@@ -9,7 +9,7 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.option import Option, rank
+from gpufleet_planner.planning.option import Option
 
 _finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
@@ -79,7 +79,7 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
     mine, best = stated.best, everything.best
     if mine is None or best is None or None in (mine.billed_micro_usd, best.billed_micro_usd):
         return ()
-    had, least = rank(mine)[1], rank(best)[1]
+    had, least = mine.rank[1], best.rank[1]
     if least >= 0.75 * had:
         return ()
     found = _finding(

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_text
-from gpufleet.models.ledger import GIB
-from gpufleet_planner.explanation.explain import explain_option, lines_as_text
+from gpufleet_planner.explanation.explain import explain_option, lines_as_text, texts
 from gpufleet_planner.planning.choice import rejected_as_list
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.option import Option, option_as_dict, usd
@@ -40,18 +39,12 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
     """Why a pool is what it is: each workload's need, speed, price, and what it was chosen over."""
     for work in members:
         yield from _why(work)
-    machine = pool.key.machine
-    price = machine.usd_per_hour
-    shown = "no price is known" if price is None else f"{price:,.4f} USD/h each"
-    known = f"{machine.price_basis.value}; {machine.price_source}"
-    yield f"{pool.nodes} x {machine.name} ({machine.buy}), {shown} ({known})"
-    zones = pool.key.zones
-    if pool.joined and len(zones) > 1:
-        yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
-    if pool.layout is not None and pool.layout.gpus:
-        yield f"{pool.layout.gpus_cut} GPUs partitioned"
-    if pool.spare_gpus:
-        yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
+    machine, zones = pool.key.machine, pool.key.zones
+    first = zones if pool.joined and len(zones) > 1 else ()
+    facts = {"pool": pool, "machine": machine, "zones": first, "all_zones": ", ".join(zones)}
+    facts |= {"cut": 0 if pool.layout is None else pool.layout.gpus_cut}
+    facts |= {"spare": float(pool.spare_gpus), "gpus": pool.nodes * machine.gpus}
+    yield from texts("plan/pool", facts)
 
 
 def _summary(plan: PlannedFleet) -> Iterator[str]:
@@ -95,24 +88,15 @@ def cost_line(plan: PlannedFleet) -> str:
 
 
 def _why(work: PlacedWorkload) -> Iterator[str]:
-    option, reached = work.option, work.option.reached
-    share = option.share
-    model = "" if work.need is None else f" {work.need.model.name}, {work.entry.workload},"
-    yield (
-        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.label}"
-        + (f" ({', '.join(reached.groups)})" if reached.groups else "")
-    )
-    yield (
-        f"  memory: {reached.need_bytes / GIB:.2f} GiB with margin (modelled) of "
-        f"{reached.usable_bytes / GIB:.2f} GiB usable ({share.memory_basis.value})"
-    )
-    if reached.training is not None:
-        yield f"  {settings_text(reached.training, reached.parallel)}"
-    if option.speed_text:
-        yield f"  speed: {option.speed_text}"
-    part = usd(option.part_micro_usd)
-    if part is not None:
-        yield f"  its part of the machines: {part:,.4f} USD/h ({option.machine.price_basis.value})"
+    option, reached, model = work.option, work.option.reached, ""
+    if work.need is not None:
+        model = f" {work.need.model.name}, {work.entry.workload},"
+    facts = {"work": work, "option": option, "reached": reached, "share": option.share}
+    facts |= {"model": model, "part": usd(option.part_micro_usd)}
+    facts["groups"] = f" ({', '.join(reached.groups)})" if reached.groups else ""
+    job, split = reached.training, reached.parallel
+    facts["settings"] = "" if job is None else settings_text(job, split)
+    yield from texts("plan/workload", facts)
     for note in filter(None, (*option.notes, reached.range_note)):
         yield f"  {note}"
     other = work.runner_up

@@ -208,12 +208,12 @@ def read_stored_weights(folder: Path) -> tuple[int, bool] | Finding | None:
         for name, entry in header.items():
             if name == "__metadata__" or not isinstance(entry, dict):
                 continue
-            offsets: object = cast("dict[str, object]", entry).get("data_offsets")
-            length = _length(offsets)
-            if length is None:
-                return _unreadable(file, f"tensor {name} has no data_offsets")
-            total += length
-            names.add(name)
+            match cast("dict[str, object]", entry):
+                case {"data_offsets": [int(first), int(last)]} if 0 <= first <= last:
+                    total += last - first
+                    names.add(name)
+                case _:
+                    return _unreadable(file, f"tensor {name} has no data_offsets")
     if total == 0:
         return _unreadable(files[0], "the weight files have no tensor")
     return total, _has_head(names)
@@ -223,28 +223,15 @@ def _has_head(names: Iterable[str]) -> bool:
     return any(name.endswith("lm_head.weight") for name in names)
 
 
-def _length(offsets: object) -> int | None:
-    """Bytes between two offsets that a file can have."""
-    pair = cast("list[object]", offsets) if isinstance(offsets, list) else []
-    if len(pair) != 2:
-        return None
-    first, last = pair
-    if not isinstance(first, int) or not isinstance(last, int):
-        return None
-    return last - first if 0 <= first <= last else None
-
-
 def _from_index(path: Path) -> tuple[int, bool] | Finding:
     data = _read_json(path, MAX_INDEX_BYTES)
     if isinstance(data, Finding):
         return data
-    metadata, mapping = data.get("metadata"), data.get("weight_map")
-    size: object = None
-    if isinstance(metadata, dict):
-        size = cast("dict[str, object]", metadata).get("total_size")
-    if not isinstance(size, int) or size <= 0 or not isinstance(mapping, dict):
-        return _unreadable(path, "an index has metadata.total_size and weight_map")
-    return size, _has_head(cast("dict[str, object]", mapping))
+    match data:
+        case {"metadata": {"total_size": int(size)}, "weight_map": dict()} if size > 0:
+            return size, _has_head(data["weight_map"])
+        case _:
+            return _unreadable(path, "an index has metadata.total_size and weight_map")
 
 
 def _read_header(path: Path) -> Mapping[str, Any] | Finding:

@@ -72,6 +72,7 @@ class RequestModel(PlainModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=True,
+        defer_build=True,  # the parts of a request need no validator of their own
     )
 
 

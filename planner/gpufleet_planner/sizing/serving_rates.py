@@ -79,22 +79,6 @@ class ServingSpeed:
     mbu: float
     basis: Basis
     """`modelled` where MFU and MBU were measured on this kind of work, else `assumed`."""
-    peak_operations: float
-    """Dense operations per second of each GPU or share."""
-    bandwidth_bytes: float
-    """Bytes per second of each GPU or share."""
-    prompt_operations: float
-    """FLOPs of one prompt's forward pass, over all GPUs."""
-    prompt_moved_seconds: float
-    """Communication of that pass."""
-    step_read_bytes: float
-    """Weights and cache that each GPU reads for one decode step at the stated batch."""
-    step_operations: float
-    """Arithmetic of that step, over all GPUs of a stage."""
-    step_moved_seconds: float
-    """Communication of that step."""
-    step_started_seconds: float
-    """Kernels of that step that wait for each other: mixture layers and latent attention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +249,8 @@ class ServingReplica:
         """Every figure at a batch; that of clients that start together only where requested."""
         step, full = self.step, self.saturation
         rate = self.tokens_per_second(batch)
-        times = step.parts(batch)
-        parts = dict(zip(("bandwidth", "compute", "communication"), times, strict=True))
+        names = ("bandwidth", "compute", "communication")
+        parts = dict(zip(names, step.parts(batch), strict=True))
         return ServingSpeed(
             first_token_seconds=self.first_token_seconds,
             token_seconds=step.seconds(batch),
@@ -285,14 +269,6 @@ class ServingReplica:
             mfu=step.mfu,
             mbu=step.mbu,
             basis=self.basis,
-            peak_operations=step.rate.peak,
-            bandwidth_bytes=step.rate.bandwidth,
-            prompt_operations=self.prompt_operations,
-            prompt_moved_seconds=self.prompt_moved_seconds,
-            step_read_bytes=step.read_bytes(batch),
-            step_operations=step.operations(batch),
-            step_moved_seconds=times[2],
-            step_started_seconds=step.started_seconds,
         )
 
 

@@ -28,7 +28,7 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.communication import forward_seconds, inside_node
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.tables import REST, row_of, table
+from gpufleet_planner.tables import row_of
 
 _finding = findings_in(__file__)
 
@@ -96,28 +96,17 @@ def prefill_mfu(
     weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
-    unit = "16" if rate.unit in (Compute.BF16, Compute.FP16) else rate.unit.value
-    form, served_by = (
-        "" if weights is None else weights.name,
-        "" if engine is None else engine.value,
+    level = device.gpu.compute_capability
+    row = row_of(
+        "reached",
+        figure="prefill",
+        model=kind_of_model(model),
+        unit="16" if rate.unit in (Compute.BF16, Compute.FP16) else rate.unit.value,
+        weights="" if weights is None else weights.name,
+        engine="" if engine is None else engine.value,
+        capability=() if level is None else (f"{level[0]}.{level[1]}", f"{level[0]}", "+"),
     )
-    return _prefill(kind_of_model(model), unit, form, served_by, device.gpu.compute_capability)
-
-
-@cache
-def _prefill(
-    model: str, unit: str, weights: str, engine: str, capability: tuple[int, int] | None
-) -> tuple[float, Basis]:
-    known = (
-        () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}", "+")
-    )
-    wanted = {"figure": "prefill", "model": model, "unit": unit, "weights": weights}
-    wanted["engine"] = engine
-    for row in table("reached"):
-        named = all(row[column] in (REST, value) for column, value in wanted.items())
-        if named and row["capability"] in (REST, *known):
-            return float(row["part"]), Basis(row["basis"])
-    raise KeyError(f"reached.csv has no row of {wanted}")
+    return float(row["part"]), Basis(row["basis"])
 
 
 def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:

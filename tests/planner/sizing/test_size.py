@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.models.formats import WEIGHT_FORMATS, Compute
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size import sizing_as_dict
@@ -13,6 +14,7 @@ from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
+from gpufleet_planner.sizing.throughput import device_rate
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 
 CATALOGUE = load()
@@ -229,7 +231,10 @@ def test_fp8_on_ampere_is_weights_only() -> None:
     assert (speed.mbu, native.mbu) == (0.5, 0.65)
     plain = ask(model="Llama-3.1-8B", gpu="A100-80").speed
     assert isinstance(plain, ServingSpeed)
-    assert speed.peak_operations == plain.peak_operations  # multiplied in BF16
+    assert answer.device is not None
+    rate = device_rate(answer.device, WEIGHT_FORMATS["fp8"])
+    assert rate is not None
+    assert rate.unit is Compute.BF16
     assert speed.token_seconds < plain.token_seconds
 
 

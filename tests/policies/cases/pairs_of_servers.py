@@ -73,6 +73,29 @@ CASES = (
         "gives a value to a switch of vLLM",
     ),
     *(
+        Case(
+            "server-options-refused",
+            server(f"{VLLM}0.23.0", "--model", "a/b", *good),
+            server(f"{VLLM}0.23.0", "--model", "a/b", *bad),
+            says,
+            ADVICE,
+        )
+        for good, bad, says in (
+            (
+                ("--gpu-memory-utilization", "0.9"),
+                ("--mem-fraction-static", "0.9"),
+                "with --mem-fraction-static, an option of SGLang",
+            ),
+            (("--seed", "1"), ("--temperature", "0.8"), "with a parameter of requests"),
+            (("--enforce-eager",), ("--omni",), "with --omni, an option of vLLM-Omni"),
+            (
+                ("-tp", "1", "--language-model-only"),
+                ("-language-model-only",),
+                "writes a long option with one hyphen",
+            ),
+        )
+    ),
+    *(
         Case("server-options-refused", server(good, *args), server(bad, *args), says, ADVICE)
         for good, bad, args, says in (
             (

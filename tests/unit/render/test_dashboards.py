@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gpufleet.render.dashboards import console_dashboard, dashboard_config_maps, dashboards
+from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.recording_rules import recording_rules
 from tests.unit.render.dashboard_queries import queries
 from tests.unit.render.fleets import TEAMS, compiled, eks, watched
@@ -152,59 +152,10 @@ def test_config_maps_carry_the_sidecars_label() -> None:
         assert len(text) < 500_000  # of the megabyte a ConfigMap may hold
 
 
-def test_the_console_of_openshift_finds_them_too() -> None:
-    fleet = eks(queues={"teams": TEAMS}, monitoring={"dashboards": {"openshiftConsole": True}})
-    assert fleet.spec.monitoring is not None
-    places = [
-        m["metadata"]["namespace"] for m in dashboard_config_maps(fleet, fleet.spec.monitoring)
-    ]
-    assert places == ["gpu-monitoring"] * 4 + ["openshift-config-managed"] * 4
-    maps = dashboard_config_maps(fleet, fleet.spec.monitoring)
-    kinds = [
-        {p["type"] for row in json.loads(*m["data"].values())["rows"] for p in row["panels"]}
-        for m in maps[4:]
-    ]
-    assert all(found <= CONSOLE_KINDS for found in kinds)
-    assert maps[4]["metadata"]["labels"]["console.openshift.io/dashboard"] == "true"
+def test_dashboards_can_be_switched_off() -> None:
     off = eks(monitoring={"dashboards": {"enabled": False}})
     assert off.spec.monitoring is not None
     assert dashboard_config_maps(off, off.spec.monitoring) == []
-
-
-@pytest.mark.parametrize("uid", list(ALL))
-def test_the_console_draws_every_panel(uid: str) -> None:
-    """It omits unknown kinds without an error (openshift/monitoring-plugin)."""
-    made = console_dashboard(ALL[uid])
-    grafana = [panel for panel in ALL[uid]["panels"] if panel["type"] != "row"]
-    drawn = [panel for row in made["rows"] for panel in row["panels"]]
-    assert [row["title"] for row in made["rows"]] == [
-        panel["title"] for panel in ALL[uid]["panels"] if panel["type"] == "row"
-    ]
-    for panel, source in zip(drawn, grafana, strict=True):
-        assert panel["type"] in CONSOLE_KINDS
-        assert [t["expr"] for t in panel["targets"]] == [t["expr"] for t in source["targets"]]
-        assert 1 <= panel["span"] <= 12
-        if panel["type"] in {"singlestat", "grafana-piechart-panel"}:
-            assert len(panel["targets"]) == 1  # it runs the first query only
-        if panel["type"] == "table":
-            assert all(column["alias"] and column["pattern"] for column in panel["styles"])
-        if panel["type"] == "singlestat":
-            values = [t["value"] for t in panel["options"]["fieldOptions"]["thresholds"]]
-            assert values == sorted(values)
-            assert values[0] == 0
-        units = [panel.get("format"), *(axis["format"] for axis in panel.get("yaxes", []))]
-        assert set(units) - {None} <= {"short", "percentunit", "s"}
-    used = {
-        name for panel in drawn for t in panel["targets"] for name in VARIABLE.findall(t["expr"])
-    }
-    known = {one["name"]: one for one in made["templating"]["list"]}
-    assert used <= set(known)
-    for one in known.values():
-        assert re.fullmatch(r"label_values\(.+, \w+\)", one["query"])
-
-
-CONSOLE_KINDS = {"graph", "singlestat", "gauge", "table", "grafana-piechart-panel"}
-VARIABLE = re.compile(r"\$([a-z]\w*)")
 
 
 def test_the_budget_is_the_red_line() -> None:

@@ -100,14 +100,6 @@ FULL: dict[str, Any] = {
     },
     "gds": {"enabled": True},
     "gdrcopy": {"enabled": True},
-    "vgpuHost": {
-        "enabled": True,
-        "defaultWorkload": "vm-vgpu",
-        "managerRepository": "registry.example.com/nvidia",
-        "managerVersion": "595.10",
-        "deviceConfig": "vgpus",
-        "deviceDefault": "a40-8q",
-    },
     "imagePullSecret": "ngc",
     "migStrategy": "mixed",
     "devicePluginDefault": "default",
@@ -135,8 +127,6 @@ def test_typed_settings_reach_their_keys() -> None:
     assert driver["licensingConfig"] == {"secretName": "licence", "nlsEnabled": True}
     assert driver["rdma"] == {"enabled": True, "useHostMofed": True}
     assert values["cdi"] == {"enabled": True, "nriPluginEnabled": True}
-    assert values["sandboxWorkloads"] == {"enabled": True, "defaultWorkload": "vm-vgpu"}
-    assert values["vgpuManager"]["version"] == "595.10"
     assert values["dcgmExporter"]["serviceMonitor"]["additionalLabels"] == {"release": "prometheus"}
 
 

@@ -16,7 +16,6 @@ from gpufleet.arguments.spelled_as_files.gpu_operator import (
     DriverDict,
     MigManagerDict,
     ToolkitDict,
-    VgpuHostDict,
 )
 from gpufleet.arguments.spelled_as_files.network_operator import (
     HostDeviceNetworkDict,
@@ -58,8 +57,6 @@ class GpuOperatorDict(TypedDict):
     driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
     installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
     of Kubernetes 1.34.2 or later. Default false."""
-    vgpuHost: NotRequired[VgpuHostDict]
-    """Nodes that create vGPUs. Default: none."""
     imagePullSecret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]

@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.gpu_operator import DataCenterDriverArgs
-from gpufleet.arguments.words import (
-    KernelModuleWord,
-    LicenseFeatureWord,
-    LicenseServiceWord,
-    WorkloadWord,
-)
+from gpufleet.arguments.words import KernelModuleWord, LicenseFeatureWord, LicenseServiceWord
 
 
 class PodDeletionDict(TypedDict):
@@ -179,21 +174,3 @@ class DcgmExporterDict(TypedDict):
     """Copy pods' labels to the samples. Default: the chart's, false."""
     env: NotRequired[Mapping[str, str]]
     """Environment of the exporter. Default: none, and with `monitoring` its interval."""
-
-
-class VgpuHostDict(TypedDict):
-    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
-
-    enabled: NotRequired[bool]
-    """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
-    defaultWorkload: NotRequired[WorkloadWord]
-    """One of `container`, `vm-passthrough`, `vm-vgpu`. Purpose of nodes without the label
-    `nvidia.com/gpu.workload.config`. Default container."""
-    managerRepository: NotRequired[str]
-    """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
-    managerVersion: NotRequired[str]
-    """Version of the vGPU Manager. Needed with `enabled`."""
-    deviceConfig: NotRequired[str]
-    """ConfigMap of the vGPU device manager, key `config.yaml`. Default: the operator's."""
-    deviceDefault: NotRequired[str]
-    """Configuration for nodes without the label `nvidia.com/vgpu.config`. Default `default`."""

@@ -42,8 +42,6 @@ class DashboardsDict(TypedDict):
     """Label by which Grafana's sidecar finds them. Default grafana_dashboard."""
     labelValue: NotRequired[str]
     """Value of the label. Default 1, as in the charts of Grafana and kube-prometheus-stack."""
-    openshiftConsole: NotRequired[bool]
-    """Whether they are also created for OpenShift's console. Default: on OpenShift."""
 
 
 class MonitoringDict(TypedDict):
