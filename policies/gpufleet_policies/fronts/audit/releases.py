@@ -230,7 +230,7 @@ class _Search:
             repository = Repository(
                 {one for name in names for one in folders_above(name) if one != "."},
                 names,
-                lambda name, root=root: self._data(plain(posixpath.join(root, name))),
+                lambda name, root=root: self.values_file(plain(f"{root}/{name}")),
             )
             made = list(argo_set(unopened.document, repository))
             same = [one for one in made if one.place == unopened.release.place]
@@ -240,10 +240,6 @@ class _Search:
         for one in found:
             locator = replace(unopened.locator, cluster=one.cluster)
             yield replace(unopened, locator=locator, release=one, document=None)
-
-    def _data(self, name: str) -> Any:
-        values = self.values_file(name)
-        return None if values is None else values.data
 
     def maps(self, namespace: Any, folder: str) -> dict[str, Mapping[str, str]]:
         """Name -> keys of each ConfigMap that objects of a folder can mean for certain."""
