@@ -19,7 +19,7 @@ from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.release import set_steps, set_value, single_values
 
 Document = Mapping[str, Any]
-_FOLDERS = ("GitRepository", "Bucket")
+FOLDERS = ("GitRepository", "Bucket")
 """Kinds of sources whose charts are folders."""
 
 
@@ -28,7 +28,7 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
     namespace = text_at(document, "metadata.namespace")
     own = text_at(document, "spec.chart.spec.chart")
     place, held = "spec.chart.spec.chart", None
-    if text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS:
+    if text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS:
         own, held = "", HeldElsewhere("folder", own)
     elif not own:
         kind = text_at(document, "spec.chartRef.kind")
@@ -72,7 +72,7 @@ def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     values = value_at(document, "spec.values")
     if values is not None:
         yield ValuesSource("spec.values", values)
-    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS
+    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS
     if of_folder and value_at(document, "spec.postRenderers"):  # they may change any object
         yield ValuesSource("spec.postRenderers", held=HeldElsewhere("patches", "of postRenderers"))
     yield from last

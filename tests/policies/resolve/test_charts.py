@@ -705,3 +705,27 @@ def test_an_application_set_that_a_chart_makes_has_its_own_templates(tmp_path: P
     }
     write(tmp_path, CHART | apps)
     assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment a/llm"]
+
+
+@NEEDED
+def test_a_release_may_name_the_folder_by_a_chart_object(tmp_path: Path) -> None:
+    release = FLUX.partition("  chart:")[0] + "  chartRef: {kind: HelmChart, name: c}\n"
+    named = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmChart
+metadata: {name: c, namespace: flux}
+spec: {chart: ./charts/server, sourceRef: {kind: GitRepository, name: fleet}}
+"""
+    write(tmp_path, CHART | {"r.yaml": release + "  values: {gpus: 4}\n", "c.yaml": named})
+    assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment serving/llm"]
+
+
+@NEEDED
+def test_a_namespace_that_is_not_known_is_not_part_of_a_name(tmp_path: Path) -> None:
+    written = set_of(
+        "[{matrix: {generators: [{clusters: {}}, {list: {elements: [{gpus: 4}]}}]}}]",
+        "{values: 'gpus: {{gpus}}'}",
+        "{{name}}",
+    )
+    write(tmp_path, CHART | {"set.yaml": written})
+    assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment llm"]

@@ -88,19 +88,16 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
         folders: list[str] = []
         for entry in there:
             name = entry.name
+            ending = os.path.splitext(name.removesuffix(".gotmpl"))[1].lower()  # noqa: PTH122
             if _answers(entry.is_dir):
                 hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
                 if not hidden and not entry.is_symlink():
                     folders.append(f"{prefix}{name}")
-            elif _is_listed(name) and _answers(entry.is_file):
+            elif ending in _LISTED and _answers(entry.is_file):
                 linked = entry.is_symlink()
                 whole = _identity(f"{prefix}{name}") if linked else os.path.join(resolved, name)  # noqa: PTH118
                 yield f"{prefix}{name}", whole
         waiting += reversed(folders)
-
-
-def _is_listed(name: str) -> bool:
-    return os.path.splitext(name.removesuffix(".gotmpl"))[1].lower() in _LISTED  # noqa: PTH122
 
 
 def _answers(question: Callable[[], bool]) -> bool:

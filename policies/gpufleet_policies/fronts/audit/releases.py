@@ -151,7 +151,7 @@ def _open(
         )
         search.used.update(found.used for found in values.values())
         held = unopened.release.held
-        local = search.folder(held.name, folder) if held and held.kind == "folder" else ""
+        local = search.folder(held, folder) if held else ""
         if held is not None and not local and is_filled_in(held.name):
             folders.leave(held.name, str(unopened.locator))
         if local and known_chart(release.chart or "") is None:
@@ -208,7 +208,7 @@ class _Search:
     def chart(self, held: HeldElsewhere, folder: str) -> tuple[str | None, str | None] | None:
         """Name and version of the chart that a reference leads to."""
         if held.kind == "folder":
-            found = self._given.get(("folder", self.folder(held.name, folder)), [])
+            found = self._given.get(("folder", self.folder(held, folder)), [])
             name = chart_name(held.name)
             if not found and known_chart(name) is not None:
                 return name, None
@@ -327,9 +327,12 @@ class _Search:
                 return None
             here = posixpath.dirname(here)
 
-    def folder(self, written: str, folder: str) -> str:
+    def folder(self, held: HeldElsewhere, folder: str) -> str:
         """The folder of a chart of the run; empty: it is elsewhere."""
-        chart = self._file(posixpath.join(written, "Chart.yaml"), folder)
+        given = self._meant(held, folder) if held.kind == "HelmChart" else []
+        own = held.name if held.kind == "folder" else ""
+        written = given[0].holder.files.get("chart", "") if given else own
+        chart = self._file(posixpath.join(written, "Chart.yaml"), folder) if written else None
         return "" if chart is None else posixpath.dirname(chart) or "."
 
 
