@@ -304,12 +304,13 @@ def set_of(generators: str, helm_part: str, name: str, *, go: bool = False) -> s
     [
         (
             set_of(
-                "[{list: {elements: [{team: a, gpus: 4}, {team: b, gpus: 1}]}}]",
+                "[{list: {elements: [{team: a, gpus: 4}, {team: b, gpus: 1}, "
+                "{team: c, gpus: 2}]}}]",
                 "{parameters: [{name: gpus, value: '{{gpus}}'}, {name: parallel, value: '1'}]}",
                 "{{team}}",
             ),
             {},
-            [("Deployment a/llm", 4)],
+            [("Deployment a/llm", 4), ("Deployment c/llm", 2)],
         ),
         (
             set_of(

@@ -224,9 +224,8 @@ class _Search:
             return
         found = [unopened.release]
         for root in folders_above(plain(reading.name)):
-            names = [
-                n.removeprefix(start_of(root)) for n in self.by_name if n.startswith(start_of(root))
-            ]
+            start = start_of(root)
+            names = [n.removeprefix(start) for n in self.by_name if n.startswith(start)]
             repository = Repository(
                 {one for name in names for one in folders_above(name) if one != "."},
                 names,
