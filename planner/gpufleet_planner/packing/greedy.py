@@ -137,7 +137,7 @@ class _Search:
             # A divided node serves what allows as many replicas as it has, or more.
             if node.mode is not self._share.mode or node.replicas > slots[0].replicas:
                 return []
-            slots = [Slot(node.machine.name, node.mode.value, replicas=node.replicas)]
+            slots = [Slot(node.machine.name, node.mode, replicas=node.replicas)]
         gpus = node.gpus[:1] if self._share.gpus > 1 else node.gpus
         found = [self.entry(slot, number, gpu) for slot in slots for gpu in gpus]
         return [entry for entry in found if entry is not None]
@@ -152,7 +152,7 @@ class _Search:
             return None
         growth = 0
         geometry = node.machine.gpu.mig
-        if slot.mode == Mode.MIG and geometry is not None:
+        if slot.mode is Mode.MIG and geometry is not None:
             there, wanted = gpu.state.occupied, self._wanted
             now = gpu.pattern(geometry)
             more = tuple((n, dict(now).get(n, 0) + (n == slot.profile)) for n in geometry.profiles)
