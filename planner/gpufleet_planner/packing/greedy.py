@@ -38,28 +38,20 @@ def place_rest(
         key = (slots, share.mode, share.host)
         alike.setdefault(key, []).extend([name] * count)
         first.setdefault(key, share)
+
+    def size(key: tuple[object, ...]) -> Fraction:
+        """GPUs of one share, by the smallest slot that serves it."""
+        slots = (slot for m in problem.machines.values() for slot in slots_for(first[key], m))
+        sizes = (_slot_size(slot, problem.machines[slot.machine]) for slot in slots)
+        return min(sizes, default=Fraction(0))
+
     order = sorted(
-        first,
-        key=lambda k: (
-            -_size(first[k], problem),
-            tuple(-part for part in first[k].host),
-            first[k].name,
-        ),
+        first, key=lambda k: (-size(k), [-part for part in first[k].host], first[k].name)
     )
     unplaced: Counter[str] = Counter()
     for key in order:
         unplaced.update(_place_class(workspace, problem, first[key], alike[key][::-1]))
     return dict(unplaced)
-
-
-def _size(share: ShareClass, problem: PackingProblem) -> Fraction:
-    """GPUs of one share, by the smallest slot that serves it."""
-    sizes = [
-        _slot_size(slot, machine)
-        for machine in problem.machines.values()
-        for slot in slots_for(share, machine)
-    ]
-    return min(sizes, default=Fraction(0))
 
 
 def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
