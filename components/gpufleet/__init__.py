@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from gpufleet.addons.kueue_queues import KueueQueues
     from gpufleet.addons.network_operator import NetworkOperator
     from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
-    from gpufleet.addons.nim_operator import NimOperator
-    from gpufleet.addons.nim_service import NimService
+    from gpufleet.addons.nim import NimOperator, NimService
     from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
     from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs
@@ -103,8 +102,8 @@ _HOMES = {
     "KueueQueues": "gpufleet.addons.kueue_queues",
     "NetworkOperator": "gpufleet.addons.network_operator",
     "NeuronDevicePlugin": "gpufleet.addons.neuron_device_plugin",
-    "NimOperator": "gpufleet.addons.nim_operator",
-    "NimService": "gpufleet.addons.nim_service",
+    "NimOperator": "gpufleet.addons.nim",
+    "NimService": "gpufleet.addons.nim",
     "NodeMonitoringAgent": "gpufleet.platforms.eks.node_monitoring_agent",
     "OlmOperator": "gpufleet.platforms.openshift.olm_operator",
     "OpenShiftClusterAutoscaler": "gpufleet.platforms.openshift.cluster_autoscaler",

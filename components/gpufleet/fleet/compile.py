@@ -15,26 +15,24 @@ from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.owners import operator_installed
 from gpufleet.contract.platform import Platforms, PlatformValue
+from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.contract.validate import broken
 from gpufleet.contract.vgpu import validate_vgpu
-from gpufleet.findings import Finding, Severity, ordered
+from gpufleet.findings import Finding, Severity, findings_in, ordered
 from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.acceptance import validate_acceptance
 from gpufleet.fleet.addon_plan import network_operator_present, plan_addons
-from gpufleet.fleet.addon_rules import validate_addons
+from gpufleet.fleet.addon_rules import validate_addons, validate_branches
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.balance import validate_balance
 from gpufleet.fleet.capacity_rules import validate_windows
 from gpufleet.fleet.cluster_model import cluster_of
-from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
-from gpufleet.fleet.driver_branch_rules import validate_branches
 from gpufleet.fleet.health import validate_health
 from gpufleet.fleet.idle_rules import validate_idle
 from gpufleet.fleet.invariants import validate_nothing
 from gpufleet.fleet.kubelet import validate_kubelet
-from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
@@ -42,6 +40,8 @@ from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 @dataclass(slots=True)
@@ -172,8 +172,24 @@ def _decide_owners(made: Compilation) -> Iterable[Finding]:
 
 
 def _decide_mig_strategy(made: Compilation) -> Iterable[Finding]:
-    made.mig_strategy, findings = decide_mig_strategy(made.drafts)
-    return findings
+    """One strategy for the cluster: the operator's setting overrides any per-node setting. The
+    device plugin refuses MPS under the strategy mixed, with or without MIG on the node."""
+    operated = [draft for draft in made.drafts if draft.operated]
+    by_strategy: dict[str, list[str]] = {}
+    for draft in operated:
+        for strategy in dict.fromkeys(partition.strategy for partition in draft.partitions):
+            if strategy != "none":
+                by_strategy.setdefault(strategy, []).append(draft.spec.name)
+    if len(by_strategy) > 1:
+        single, made.mig_strategy = by_strategy["single"], "mixed"
+        path = next(d.path for d in made.drafts if d.spec.name == single[0])
+        yield _finding("mig-strategy-conflict", path, single=single, mixed=by_strategy["mixed"])
+        return
+    made.mig_strategy = next(iter(by_strategy), "none")
+    if not allows_mps(made.mig_strategy):
+        for draft in operated:
+            if any(p.mode == "mps" for p in draft.partitions):
+                yield _finding("mps-beside-mixed-mig", draft.path, mixed=by_strategy["mixed"])
 
 
 def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
@@ -199,7 +215,7 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
         *validate_prices(made.spec, made.platform, made.pools, made.catalogue, day),
         *validate_windows(made.pools, made.at),
         *validate_cut_overs(made.pools),
-        *validate_compute_domains(made.pools),
+        *pool_rules.validate_nvlink(made.pools),
         *validate_balance(made.pools),
     ]
 

@@ -26,11 +26,11 @@ def validate_raw_values(spec: FleetSpec, catalogue: Catalogue) -> Iterator[Findi
 
 def _validated(spec: FleetSpec, field: str, catalogue: Catalogue) -> Iterator[Finding]:
     # Few declarations have raw values, and this module loads much data: it is imported late.
-    from gpufleet.contract.programs import dra_driver_values, scaling_charts
+    from gpufleet.contract.programs import dra_chart, scaling_charts
     from gpufleet.documents.document import GoDocument
 
     kinds = {
-        "dra_driver": dra_driver_values,
+        "dra_driver": dra_chart,
         "karpenter": scaling_charts.KARPENTER,
         "kueue": scaling_charts.KUEUE,
         "keda": scaling_charts.KEDA,

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.environment import strict_prices
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import Finding, Severity, findings_in, has_errors
 from gpufleet.models.inference import CUDA_CONTEXT
 from gpufleet.models.ledger import GIB, Basis
 from gpufleet.models.parallel import Parallelism
@@ -17,6 +17,7 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.provisioning import validate_gpu
 from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import (
     OWN,
@@ -153,6 +154,10 @@ def choose_entry(
         if need is None or has_errors(findings):
             return None, findings
         choice = choose(need, market, catalogue, path, thorough=False)
+        if market.gpus:
+            every = choose(need, replace(market, gpus=()), catalogue, thorough=False)
+            named = validate_gpu(choice, every, ", ".join(market.gpus), f"{path}.gpus")
+            findings += tuple(replace(one, severity=Severity.INFO) for one in named)
     found = ChosenWorkload(path, entry, need, choice) if choice.options else None
     return found, (*findings, *choice.findings)
 

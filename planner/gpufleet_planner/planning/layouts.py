@@ -96,7 +96,7 @@ def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[tuple[Pattern
     held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for one in packing.assignments:
         held[one.node, one.gpus[0]].update([one.profile] if one.profile is not None else [])
-    slices = [item for item, _ in wanted if isinstance(item, str)]
+    slices = frozenset(item for item, _ in wanted if isinstance(item, str))
     patterns = {one: Counter(dict(one)) for one in maximal_patterns(gpu.mig, slices)}
     each = [[held[node.name, i] for i in range(gpus_per_node)] for node in packing.nodes]
     # A GPU that is not full takes the layout that most of the others can have too.
@@ -113,7 +113,7 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     the existing profiles first."""
     assert gpu.mig is not None
     geometry, held = gpu.mig, Counter(dict(devices))
-    plain = [name for name, row in geometry.profiles.items() if not row.attributes]
+    plain = frozenset(name for name, row in geometry.profiles.items() if not row.attributes)
 
     def order(pattern: Pattern) -> tuple[object, ...]:
         found = proof(geometry, pattern)
@@ -160,6 +160,12 @@ class FilledPool:
     members: Members
     layout: NodeLayout | None
     """The layout of each node: MIG, and whole GPUs next to slices."""
+
+    @property
+    def whole_gpus(self) -> int:
+        """GPUs of each node that are not partitioned."""
+        cut = 0 if self.layout is None else sum(count for _, count in self.layout.gpus)
+        return self.key.machine.gpus - cut
 
     @property
     def joined(self) -> bool:

@@ -23,6 +23,7 @@ from gpufleet_planner.planning.pools import (
     spec_data,
 )
 from gpufleet_planner.planning.provisioning import (
+    validate_order,
     validate_provisioning,
     weights_on_disk,
 )
@@ -328,6 +329,7 @@ class Planner:
             notes.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))
         notes += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
+        notes += validate_order(placed, dict(pools))
         findings = ordered((*notes, *compiled.findings))
         plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
         return plan, compiled

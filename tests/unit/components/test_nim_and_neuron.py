@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
-from gpufleet.addons.nim_operator import NimOperator
-from gpufleet.addons.nim_service import NimService
+from gpufleet.addons.nim import NimOperator, NimService
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.render.nim import validate_nim
 from gpufleet.spec.nim import Nim

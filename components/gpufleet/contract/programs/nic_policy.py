@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.programs import rdma_shared_config, sriov_config
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.network_names import (
     guid,
@@ -14,6 +13,7 @@ from gpufleet.contract.programs.network_names import (
     is_ofed_version,
     is_subdomain,
 )
+from gpufleet.contract.programs.network_plugins import RDMA, SRIOV, PluginConfig
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas import (
     SchemaCodes,
@@ -102,13 +102,10 @@ def validate_policy(
         _validate_ofed(driver, child(path, "ofedDriver"), version, report, part=part)
     _validate_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
     _validate_telemetry(spec, path, report)
-    for name, module in (
-        ("rdmaSharedDevicePlugin", rdma_shared_config),
-        ("sriovDevicePlugin", sriov_config),
-    ):
+    for name, plugin in (("rdmaSharedDevicePlugin", RDMA), ("sriovDevicePlugin", SRIOV)):
         config = value_at(spec, f"{name}.config")
         if config is not None:
-            _validate_config(config, child(child(path, name), "config"), module, report)
+            _validate_config(config, child(child(path, name), "config"), plugin, report)
 
 
 def _validate_image(
@@ -207,19 +204,19 @@ def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport)
         )
 
 
-def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -> None:
+def _validate_config(config: Any, path: str, plugin: PluginConfig, report: CheckReport) -> None:
     """The JSON text of one of the two device plugins."""
-    code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
     if not isinstance(config, str):
         report.say("nic-policy-wrong-type", path, kind=kind_of(config))
         return
     try:
         data = json.loads(config)
     except (ValueError, RecursionError) as problem:
+        code = f"{plugin.prefix}-not-json"
         report.say("not-json", path, code=code, fix="write JSON", problem=problem)
         return
-    module.validate_data(data, path, report)
-    name = "configList" if module is rdma_shared_config else "resourceList"
+    plugin.validate_data(data, path, report)
+    name = plugin.list_key
     for index, entry in enumerate(as_list((as_mapping(data) or {}).get(name)) or []):
         prefix = (as_mapping(entry) or {}).get("resourcePrefix")
         if isinstance(prefix, str) and is_subdomain(prefix) and not is_domain(prefix):

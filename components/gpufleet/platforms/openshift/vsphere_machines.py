@@ -151,37 +151,26 @@ def vsphere_options(pool: Pool) -> OpenShiftOptions:
 def vsphere_machine(pool: Pool) -> MANIFEST:
     """The machine in the pool's declaration."""
     options = vsphere_options(pool)
-    return {
+    disks = [
+        {
+            "name": disk.name,
+            "sizeGiB": disk.size_gib,
+            **({"provisioningMode": PROVISIONING[disk.format]} if disk.format else {}),
+        }
+        for disk in options.extra_disks
+    ]
+    devices = [_device(one) for one in options.networks]
+    declared = {
         "numCPUs": options.cpus,
-        **(
-            {"numCoresPerSocket": options.cores_per_socket}
-            if options.cores_per_socket is not None
-            else {}
-        ),
+        "numCoresPerSocket": options.cores_per_socket,
         "memoryMiB": options.memory_gib * 1024,
         "diskGiB": pool.spec.disk.size_gib,
         "template": options.template,
-        **({"tagIDs": list(options.tag_ids)} if options.tag_ids else {}),
-        **(
-            {
-                "dataDisks": [
-                    {
-                        "name": disk.name,
-                        "sizeGiB": disk.size_gib,
-                        **({"provisioningMode": PROVISIONING[disk.format]} if disk.format else {}),
-                    }
-                    for disk in options.extra_disks
-                ]
-            }
-            if options.extra_disks
-            else {}
-        ),
-        **(
-            {"network": {"devices": [_device(one) for one in options.networks]}}
-            if options.networks
-            else {}
-        ),
+        "tagIDs": list(options.tag_ids),
+        "dataDisks": disks,
+        "network": {"devices": devices} if devices else None,
     }
+    return {key: value for key, value in declared.items() if value}
 
 
 def _device(adapter: OpenShiftNetwork) -> MANIFEST:

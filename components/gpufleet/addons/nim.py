@@ -1,19 +1,23 @@
-"""NimService: one NIM, whose model is cached before it serves."""
+"""NimOperator: NVIDIA's NIM operator by its chart. NimService: one NIM, cached before it serves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
 
-from gpufleet.arguments import NimServiceArgs
+from gpufleet.arguments import NimOperatorArgs, NimServiceArgs
+from gpufleet.components_base.charts import chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.refused_arguments import in_own_words
+from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.render.nim import nim_cache, nim_service, validate_nim
+from gpufleet.spec.chart_components import DeclaredNimOperator
 from gpufleet.spec.components import DeclaredNimService
 from gpufleet.spec.nim import Nim
 
+CHART = "k8s-nim-operator"
 READY = "jsonpath={.status.state}=Ready"
 CACHE_TIMEOUT_SECONDS = 7200
 """Timeout for downloading and building the model."""
@@ -64,3 +68,21 @@ def _planned(component: str, args: NimServiceArgs) -> NimServicePlan:
     nim = checked(component, NimServiceArgs, args, DeclaredNimService).nim
     warnings = accepted(component, in_own_words("nim", validate_nim(nim)))
     return NimServicePlan(nim=nim, warnings=warnings)
+
+
+class NimOperator(ChartInOwnNamespace):
+    """NVIDIA NIM operator: namespace and Helm release, pinned. One per cluster."""
+
+    namespace: pulumi.Output[str]
+    """Namespace of the operator."""
+    chart_version: pulumi.Output[str]
+    """Requested version of the chart."""
+
+    def __init__(self, name: str, args: NimOperatorArgs, opts: Options = None) -> None:
+        self._construct(name, _operator_plan(self.label(name), args), opts)
+
+
+def _operator_plan(component: str, args: NimOperatorArgs) -> ReleasePlan:
+    given = checked(component, NimOperatorArgs, args, DeclaredNimOperator)
+    chart = chosen_chart(component, given, CHART)
+    return ReleasePlan(chart=chart, values=args.get("values", {}))
