@@ -136,6 +136,15 @@ ON_CHANGE: dict[str, Rested] = {
             "a_pool_of_another_stack_may_only_use_what_the_add_ons_declare",
         )
     },
+    "engine/test_deploy.py::test_a_killed_update_is_repaired_and_nothing_exists_twice": Rested(
+        ("sandbox/", "components_base/*.py", *EQUIPMENT), "engine/test_deploy.py"
+    ),
+    "engine/test_dra.py::test_a_driver_that_crashes_serves_nothing": Rested(
+        ("gpufleet/addons/dra_driver.py", "fleet/health.py", *CLAIMS), "engine/test_dra.py"
+    ),
+    "engine/test_shipped_stacks.py::test_a_stack_previews_as_it_is": Rested(
+        ("stacks/", "gpufleet/spec/", "gpufleet/platforms/", *EQUIPMENT), _RECORDED
+    ),
     "engine/test_examples.py": Rested(
         ("examples/workloads/", "examples/serving/", "examples/languages/", *EQUIPMENT), _STACK
     ),

@@ -13,6 +13,8 @@ from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, text_at, value_at
+from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.wrappers.application_sets import Repository, applications
 from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.release import set_steps, set_value
 
@@ -50,8 +52,10 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
 
 def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     last: list[ValuesSource] = []
+    missing = value_at(document, "spec.chart.spec.ignoreMissingValuesFiles") is True
     for at, file in items_at(document, "spec.chart.spec.valuesFiles"):
-        yield ValuesSource(f"spec.chart.spec.{at}", held=HeldElsewhere("file", str(file)))
+        held = HeldElsewhere("file", str(file), optional=missing)
+        yield ValuesSource(f"spec.chart.spec.{at}", held=held, instead=True)
     for place, entry in entries_at(document, "spec.valuesFrom"):
         held = HeldElsewhere(
             text_at(entry, "kind"),
@@ -79,11 +83,26 @@ def argo(document: Document) -> Iterator[WrappedRelease]:
     yield from _application(document, "")
 
 
-def argo_set(document: Document) -> Iterator[WrappedRelease]:
-    """`ApplicationSet`: the releases of its template, one for all clusters it generates."""
-    for release in _application(mapping_at(document, "spec.template"), "spec.template."):
-        name = text_at(document, "metadata.name")
-        yield replace(release, cluster=f"ApplicationSet {name}", name=release.name or name)
+def argo_set(document: Document, repository: Repository | None = None) -> Iterator[WrappedRelease]:
+    """`ApplicationSet`: the releases of its Applications, equal ones once for all clusters."""
+    name = text_at(document, "metadata.name")
+    found: dict[str, WrappedRelease] = {}
+    for one in applications(document, repository or Repository()):
+        for release in _application(one, "spec.template."):
+            sources = release.sources
+            if value_at(document, "spec.templatePatch"):
+                held = HeldElsewhere("patches", "of templatePatch")
+                sources += (ValuesSource("spec.templatePatch", held=held),)
+            what = str((release.place, release.chart, release.version, release.held, sources))
+            several = what in found or is_filled_in(release.cluster)
+            cluster = f"ApplicationSet {name}" if several else release.cluster
+            found[what] = replace(
+                found.get(what, release),
+                cluster=cluster,
+                name=release.name or name,
+                sources=sources,
+            )
+    yield from found.values()
 
 
 _OWN_CLUSTER = ("https://kubernetes.default.svc", "in-cluster", "")
@@ -128,6 +147,9 @@ def _application(document: Document, prefix: str) -> Iterator[WrappedRelease]:
 def _argo_sources(source: Document, place: str, folder: str) -> Iterator[ValuesSource]:
     helm = mapping_at(source, "helm")
     optional = helm.get("ignoreMissingValueFiles") is True
+    if source.get("plugin") is not None:  # it may make any object of the folder
+        plugin = place.removesuffix("helm") + "plugin"
+        yield ValuesSource(plugin, held=HeldElsewhere("patches", "of a plugin"))
     for at, file in items_at(helm, "valueFiles"):
         if isinstance(file, str):
             written = file if file.startswith(("$", "/")) or not folder else f"{folder}/{file}"
