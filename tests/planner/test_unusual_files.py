@@ -113,6 +113,8 @@ def test_unusual_files_are_planned(
          "autopilot-makes-node-pools", "provisioner", "Autopilot", "provisioner: computeClass"),
         (file({"name": "n", "workload": "notebook", "count": 10**6, "memoryGib": 8}),
          "plan-file-invalid", "workloads[0].count", "at most 150000: 1000000", "at most 150000"),
+        (file({"name": "n", "workload": "notebook", "count": 150_000, "memoryGib": 130}),
+         "plan-too-large", "workloads[0]", "at most 10000", "fewer"),
         (file(service(replicas=10**6)), "plan-file-invalid", "workloads[0].replicas",
          "at most 150000: 1000000", "at most 150000"),
         (file(service(), provisioner="karpenter", **GKE), "provisioner-not-on-platform",

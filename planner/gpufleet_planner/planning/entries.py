@@ -1,6 +1,5 @@
 """One entry of a workloads file: its market, its need, its choices; shares for notebooks."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any
@@ -28,7 +27,7 @@ from gpufleet_planner.planning.workloads import (
     OwnHardware,
     PlanHead,
 )
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.sized import context_rules
 
 _finding = findings_in(__file__)
@@ -54,7 +53,9 @@ def choose_notebooks(
     options: list[Option] = []
     rejected: list[Rejected] = []
     for group in by_gpu.values():
-        found = list(_try(entry, need, group))
+        kinds = NOTEBOOK_KINDS[entry.isolation]
+        held = [s for s in shares(group[0].gpu, kinds, need) if s.usable_bytes >= need]
+        found = [one for s in held for one in bought(_reached(entry, need, s), s, group)]
         options += found
         if not found:
             text = f"{need / GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
@@ -68,22 +69,18 @@ def choose_notebooks(
     return ServingChoice(tuple(kept), tuple(rejected), findings)
 
 
-def _try(entry: Notebooks, need: int, group: Sequence[OfferedMachine]) -> Iterator[Option]:
-    for share in shares(group[0].gpu, NOTEBOOK_KINDS[entry.isolation], need):
-        if share.usable_bytes < need:
-            continue
-        reached = Reached(
-            copies=entry.count,
-            gpus_each=1,
-            parallel=Parallelism(),
-            precision="any",
-            need_bytes=need,
-            usable_bytes=share.usable_bytes,
-            batch=1,
-            binding="memory",
-            basis=Basis.ASSUMED,
-        )
-        yield from bought(reached, share, group)
+def _reached(entry: Notebooks, need: int, share: Device) -> Reached:
+    return Reached(
+        copies=entry.count,
+        gpus_each=1,
+        parallel=Parallelism(),
+        precision="any",
+        need_bytes=need,
+        usable_bytes=share.usable_bytes,
+        batch=1,
+        binding="memory",
+        basis=Basis.ASSUMED,
+    )
 
 
 def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:

@@ -51,15 +51,11 @@ def lay_out_pools(
     """Pools for these slices and copies on whole GPUs, with the nodes that the packer needs: one
     pool with equal nodes, else one pool for each node layout. Slices of one profile may be in
     several pools."""
-    return _pools(gpu, tuple(sorted(wanted.items(), key=str)), gpus_per_node)
-
-
-@lru_cache(maxsize=4096)
-def _pools(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[NodeLayout, ...]:
-    sizes = {item: count for item, count in wanted if isinstance(item, int)}
-    left = Counter({item: count for item, count in wanted if isinstance(item, str)})
+    demand = tuple(sorted(wanted.items(), key=str))
+    sizes = {item: count for item, count in demand if isinstance(item, int)}
+    left = Counter({item: count for item, count in demand if isinstance(item, str)})
     left[WHOLE_GPU] = sum(size * count for size, count in sizes.items())
-    packed = _packed(gpu, wanted, gpus_per_node)
+    packed = _packed(gpu, demand, gpus_per_node)
     nodes, cut = len(packed), Counter(devices for node in packed for devices in node)
     cut[()] = left[WHOLE_GPU]
     alike = Counter({devices: ceil(count / nodes) for devices, count in cut.items()})
@@ -85,7 +81,8 @@ def _pools(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[NodeLayout, ..
     return tuple(pools)
 
 
-def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern, ...]]:
+@lru_cache(maxsize=4096)
+def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[tuple[Pattern, ...], ...]:
     """The layout of each GPU of each node, as the packer fills them; empty: whole or free."""
     assert gpu.mig is not None
     shares = tuple(
@@ -104,10 +101,10 @@ def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern,
     each = [[held[node.name, i] for i in range(gpus_per_node)] for node in packing.nodes]
     # A GPU that is not full takes the layout that most of the others can have too.
     common = sorted(patterns, key=lambda p: -sum(one <= patterns[p] for one in held.values()))
-    return [
+    return tuple(
         tuple(sorted(next(p for p in common if one <= patterns[p]) if one else () for one in node))
         for node in each
-    ]
+    )
 
 
 @lru_cache(maxsize=4096)

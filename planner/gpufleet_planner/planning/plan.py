@@ -113,6 +113,8 @@ class PricedFleet:
 
 
 _MICRO = 1_000_000
+MOST_NODES = 10_000
+"""Maximum number of nodes of a pool (`nodes.max` of the FleetSpec)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +260,19 @@ class Planner:
                 platform = head.platform.value
                 lost = _finding("no-deployable-choice", path, platform=platform, workload=name)
                 return _refused((*findings, *last, lost))
+            large = max(selection.pools, key=lambda pool: pool.nodes)
+            if large.nodes > MOST_NODES:
+                name, machine = large.members[0][0], large.key.machine.name
+                path = next(one.path for one in chosen if one.name == name)
+                wide = _finding(
+                    "plan-too-large",
+                    path,
+                    workload=name,
+                    nodes=large.nodes,
+                    machine=machine,
+                    limit=MOST_NODES,
+                )
+                return _refused((*findings, wide))
             attempt, compiled = self.write(chosen, selection)
             errors = [f for f in compiled.findings if f.severity.value == "error"]
             if not errors:

@@ -194,14 +194,9 @@ def _evaluate_undefined(text: str, expression: str, path: str, report: CheckRepo
         reason = f"it calls {name}" if called else "the evaluator cannot run it"
         _not_judged(path, reason, report)
         return
-    report.add(
-        "dra-cel-invalid",
-        path,
-        f"undeclared reference to {name}"
-        + ("" if called else ": an expression has the variable device"),
-        _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
-        value=expression,
-    )
+    hint = "" if called else ": an expression has the variable device"
+    fix = _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}"
+    report.say("dra-cel-invalid/name", path, fix=fix, value=expression, name=name, hint=hint)
 
 
 def _misspelt(name: str) -> dict[str, str]:
@@ -249,14 +244,10 @@ def _validate_matches(
                 or p.partition("g.")[0] == wanted[0].partition("g.")[0]
             )
         ]
-        report.add(
-            "dra-cel-profile-unknown",
-            path,
-            f"{_whose(candidates)} has the MIG profile {' or '.join(wanted)}: nothing is allocated"
-            if wanted
-            else f"{_whose(candidates)} has a MIG profile that matches: nothing is allocated",
-            f"one of {', '.join((near or profiles)[:12])}",
-            value=expression,
+        what = f"the MIG profile {' or '.join(wanted)}" if wanted else "a MIG profile that matches"
+        whose, known = _whose(candidates), (near or profiles)[:12]
+        report.say(
+            "dra-cel-profile-unknown", path, value=expression, whose=whose, what=what, known=known
         )
         return
     report.say("dra-cel-matches-nothing", path, value=expression, whose=_whose(candidates))

@@ -238,15 +238,8 @@ class _Judging:
         if chart is not None and chart.value("webhook.enabled") is True:
             self._report.say("dra-vfio-webhook", child(path, "kind"))
         if not self._gates.get("PassthroughSupport"):
-            self._report.add(
-                "dra-vfio-gate",
-                child(path, "kind"),
-                "the gate PassthroughSupport is off: no VFIO device is published"
-                if gates_known(self._context)
-                else "no VFIO device is published without the gate PassthroughSupport, which is "
-                "off unless values turn it on",
-                "write `featureGates: {PassthroughSupport: true}`",
-            )
+            off = "off" if gates_known(self._context) else "off unless values turn it on"
+            self._report.say("dra-vfio-gate", child(path, "kind"), off=off)
 
     def _domain(self, fields: StrictFields, path: str) -> None:
         if not fields.text("domainID"):

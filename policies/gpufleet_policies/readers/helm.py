@@ -49,18 +49,9 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         sources += (ValuesSource("postrender", held=HeldElsewhere("patches", "of postrender")),)
     if is_here or any(one.held is not None for one in sources):
         held = HeldElsewhere("folder", chart.value) if is_here else None
-        yield UnopenedRelease(
-            locator=where,
-            release=WrappedRelease(
-                None if is_here else chart_name(chart.value),
-                word(document, "version").found,
-                "chart",
-                sources,
-                where.name,
-                where.namespace,
-                held,
-            ),
-        )
+        own, version = None if is_here else chart_name(chart.value), word(document, "version").found
+        one = WrappedRelease(own, version, "chart", sources, where.name, where.namespace, held)
+        yield UnopenedRelease(locator=where, release=one)
         return
     parts = values_of(sources, literal)
     yield from of_values(

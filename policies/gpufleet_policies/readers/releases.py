@@ -28,7 +28,10 @@ def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         reason = "a patch is validated only with the object that it changes"
         yield NotJudged(locator=locator, what="patch", reason=reason, place=place)
     generated = document if document.get("kind") == "ApplicationSet" else None
-    for release in releases_of(document, locator.file):
+    found = releases_of(document, locator.file)
+    if generated:  # the audit opens all that are made of one source
+        found = tuple({one.place: one for one in found}.values())
+    for release in found:
         named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
         if release.needs or generated:
             yield UnopenedRelease(

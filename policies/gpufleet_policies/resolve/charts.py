@@ -82,12 +82,13 @@ def rendered(folder: str, release: WrappedRelease, tree: Tree) -> list[Made]:
         if instead:
             (chart / "values.yaml").unlink(missing_ok=True)
             (chart / "values.yaml").write_text(json.dumps(own.values, default=str), "utf-8")
-        options = ("--namespace", release.namespace) if release.namespace else ()
+        space = "" if is_filled_in(release.namespace) else release.namespace
+        options = ("--namespace", space) if space else ()
         text = _template(home, [name or "release", str(chart), *options], parts.values, tree)
     if len(text) > MANIFESTS.size:
         raise UnresolvedError(f"its objects are larger than {MANIFESTS.size >> 20} MiB")
     try:
-        return list(_objects(text, folder, release.namespace, tree))
+        return list(_objects(text, folder, space, tree))
     except UnreadableDocumentError as problem:
         raise UnresolvedError(f"its objects cannot be read: {problem}") from None
 

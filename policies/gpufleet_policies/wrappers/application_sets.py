@@ -10,7 +10,6 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from gpufleet.documents.paths import entries_at, mapping_at, text_at
@@ -19,8 +18,6 @@ from gpufleet.documents.shapes import as_mapping, is_list, is_mapping, mapping, 
 Parameters = Mapping[str, Any]
 """Name of a parameter in a template, without the first dot -> its value."""
 
-MOST = 500
-"""Applications that one set makes at most; of a larger one no parameter is known."""
 _INDEX = re.compile(r"\{\{-?\s*index \.(?:path\.)?path\.segments (\d+)\s*-?\}\}")
 _NAME = re.compile(r"\{\{-?\s*\.?([\w.\-\[\]]+)\s*-?\}\}")
 
@@ -31,7 +28,8 @@ class Repository:
 
     folders: Iterable[str] = ()
     files: Iterable[str] = ()
-    data: Callable[[str], Any] = lambda _: None
+    read: Callable[[str], Any] = lambda _: None
+    """Something with the `data` of a file; None: it has none."""
 
 
 def applications(
@@ -43,10 +41,10 @@ def applications(
     made = [
         one
         for _, entry in entries_at(document, "spec.generators")
-        for one in islice(_generated(entry, repository), MOST + 1)
+        for one in _generated(entry, repository)
     ]
     unknown: list[Parameters] = [{}]
-    for one in made if 0 < len(made) <= MOST else unknown:
+    for one in made or unknown:
         yield rewritten(template, lambda value, one=one: _filled(value, one))
 
 
@@ -95,7 +93,7 @@ def _files(git: Mapping[str, Any], repository: Repository) -> Iterator[Parameter
     patterns = [text_at(one, "path") for _, one in entries_at(git, "files")]
     for file in sorted(repository.files) if patterns else ():
         if any(_is_match(file, pattern) for pattern in patterns):
-            data = repository.data(file)
+            data = getattr(repository.read(file), "data", None)
             for one in data if is_list(data) else [data]:
                 if is_mapping(one):
                     path = dict(_path(posixpath.dirname(file)))

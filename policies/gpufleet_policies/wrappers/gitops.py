@@ -16,10 +16,10 @@ from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, te
 from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.wrappers.application_sets import Repository, applications
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import set_steps, set_value
+from gpufleet_policies.wrappers.release import set_steps, set_value, single_values
 
 Document = Mapping[str, Any]
-_FOLDERS = ("GitRepository", "Bucket")
+FOLDERS = ("GitRepository", "Bucket")
 """Kinds of sources whose charts are folders."""
 
 
@@ -28,7 +28,7 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
     namespace = text_at(document, "metadata.namespace")
     own = text_at(document, "spec.chart.spec.chart")
     place, held = "spec.chart.spec.chart", None
-    if text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS:
+    if text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS:
         own, held = "", HeldElsewhere("folder", own)
     elif not own:
         kind = text_at(document, "spec.chartRef.kind")
@@ -72,7 +72,7 @@ def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     values = value_at(document, "spec.values")
     if values is not None:
         yield ValuesSource("spec.values", values)
-    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS
+    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS
     if of_folder and value_at(document, "spec.postRenderers"):  # they may change any object
         yield ValuesSource("spec.postRenderers", held=HeldElsewhere("patches", "of postRenderers"))
     yield from last
@@ -159,14 +159,7 @@ def _argo_sources(source: Document, place: str, folder: str) -> Iterator[ValuesS
         yield ValuesSource(f"{place}.valuesObject", helm["valuesObject"])
     elif helm.get("values") is not None:
         yield ValuesSource(f"{place}.values", helm["values"])
-    for at, entry in entries_at(helm, "parameters"):
-        steps = set_steps(text_at(entry, "name"))
-        value = entry.get("value")
-        if steps is None or value is None:
-            continue
-        if isinstance(value, str) and entry.get("forceString") is not True:
-            value = set_value(value)
-        yield ValuesSource(f"{place}.{at}.value", value, steps)
+    yield from single_values((f"{place}.{at}", one) for at, one in entries_at(helm, "parameters"))
     for at, entry in entries_at(helm, "fileParameters"):
         steps = set_steps(text_at(entry, "name"))
         if steps is not None:

@@ -304,12 +304,13 @@ def set_of(generators: str, helm_part: str, name: str, *, go: bool = False) -> s
     [
         (
             set_of(
-                "[{list: {elements: [{team: a, gpus: 4}, {team: b, gpus: 1}]}}]",
+                "[{list: {elements: [{team: a, gpus: 4}, {team: b, gpus: 1}, "
+                "{team: c, gpus: 2}]}}]",
                 "{parameters: [{name: gpus, value: '{{gpus}}'}, {name: parallel, value: '1'}]}",
                 "{{team}}",
             ),
             {},
-            [("Deployment a/llm", 4)],
+            [("Deployment a/llm", 4), ("Deployment c/llm", 2)],
         ),
         (
             set_of(
@@ -659,3 +660,73 @@ def test_values_that_only_a_plan_knows_are_not_the_defaults(
     assert [one["object"] for one in found["notJudged"] if one["what"] == "render"] == [
         str(tmp_path / "charts/server")
     ]
+
+
+HELMFILE = "releases: [{name: llm, namespace: apps, chart: charts/server, MORE}]\n"
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    ("name", "more", "gpus"),
+    [
+        ("helmfile.yaml", "set: [{name: gpus, value: 4}]", 4),
+        ("helmfile.yaml.gotmpl", "values: [v.yaml]", 2),
+        ("helmfile.yaml", "values: [v.yaml.gotmpl]", None),
+        ("helmfile.yaml", "values: ['{{ .Environment.Name }}.yaml']", None),
+        ("helmfile.yaml", "values: [v.yaml], secrets: [s.yaml]", None),
+        ("helmfile.yaml", "values: [v.yaml], strategicMergePatches: [{}]", None),
+    ],
+)
+def test_a_helmfile_gives_its_values_or_none(
+    tmp_path: Path, name: str, more: str, gpus: int | None
+) -> None:
+    files = {
+        "charts/server/values.yaml": "gpus: 8\nreplicas: 1\nname: llm\n",
+        name: HELMFILE.replace("MORE", more),
+        "v.yaml": "gpus: 2\n",
+        "v.yaml.gotmpl": "gpus: {{ .Values.gpus }}\n",
+    }
+    write(tmp_path, CHART | files)
+    found = audit(tmp_path)
+    requested = [one["text"].partition(" x ")[0].rpartition(" ")[2] for one in of(FEWER, found)]
+    assert requested == ([] if gpus is None else [str(gpus)])
+    assert any(one["what"] == "render" for one in found["notJudged"]) is (gpus is None)
+
+
+@NEEDED
+def test_an_application_set_that_a_chart_makes_has_its_own_templates(tmp_path: Path) -> None:
+    written = set_of(
+        "[{list: {elements: [{team: a, gpus: 4}]}}]",
+        "{parameters: [{name: gpus, value: '{{`{{gpus}}`}}'}]}",
+        "{{`{{team}}`}}",
+    )
+    apps = {
+        "apps/Chart.yaml": "apiVersion: v2\nname: apps\nversion: 1.0.0\n",
+        "apps/templates/set.yaml": written,
+    }
+    write(tmp_path, CHART | apps)
+    assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment a/llm"]
+
+
+@NEEDED
+def test_a_release_may_name_the_folder_by_a_chart_object(tmp_path: Path) -> None:
+    release = FLUX.partition("  chart:")[0] + "  chartRef: {kind: HelmChart, name: c}\n"
+    named = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmChart
+metadata: {name: c, namespace: flux}
+spec: {chart: ./charts/server, sourceRef: {kind: GitRepository, name: fleet}}
+"""
+    write(tmp_path, CHART | {"r.yaml": release + "  values: {gpus: 4}\n", "c.yaml": named})
+    assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment serving/llm"]
+
+
+@NEEDED
+def test_a_namespace_that_is_not_known_is_not_part_of_a_name(tmp_path: Path) -> None:
+    written = set_of(
+        "[{matrix: {generators: [{clusters: {}}, {list: {elements: [{gpus: 4}]}}]}}]",
+        "{values: 'gpus: {{gpus}}'}",
+        "{{name}}",
+    )
+    write(tmp_path, CHART | {"set.yaml": written})
+    assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment llm"]

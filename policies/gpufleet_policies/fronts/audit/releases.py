@@ -151,7 +151,7 @@ def _open(
         )
         search.used.update(found.used for found in values.values())
         held = unopened.release.held
-        local = search.folder(held.name, folder) if held and held.kind == "folder" else ""
+        local = search.folder(held, folder) if held else ""
         if held is not None and not local and is_filled_in(held.name):
             folders.leave(held.name, str(unopened.locator))
         if local and known_chart(release.chart or "") is None:
@@ -208,7 +208,7 @@ class _Search:
     def chart(self, held: HeldElsewhere, folder: str) -> tuple[str | None, str | None] | None:
         """Name and version of the chart that a reference leads to."""
         if held.kind == "folder":
-            found = self._given.get(("folder", self.folder(held.name, folder)), [])
+            found = self._given.get(("folder", self.folder(held, folder)), [])
             name = chart_name(held.name)
             if not found and known_chart(name) is not None:
                 return name, None
@@ -224,13 +224,12 @@ class _Search:
             return
         found = [unopened.release]
         for root in folders_above(plain(reading.name)):
-            names = [
-                n.removeprefix(start_of(root)) for n in self.by_name if n.startswith(start_of(root))
-            ]
+            start = start_of(root)
+            names = [n.removeprefix(start) for n in self.by_name if n.startswith(start)]
             repository = Repository(
                 {one for name in names for one in folders_above(name) if one != "."},
                 names,
-                lambda name, root=root: self._data(plain(posixpath.join(root, name))),
+                lambda name, root=root: self.values_file(plain(f"{root}/{name}")),
             )
             made = list(argo_set(unopened.document, repository))
             same = [one for one in made if one.place == unopened.release.place]
@@ -240,10 +239,6 @@ class _Search:
         for one in found:
             locator = replace(unopened.locator, cluster=one.cluster)
             yield replace(unopened, locator=locator, release=one, document=None)
-
-    def _data(self, name: str) -> Any:
-        values = self.values_file(name)
-        return None if values is None else values.data
 
     def maps(self, namespace: Any, folder: str) -> dict[str, Mapping[str, str]]:
         """Name -> keys of each ConfigMap that objects of a folder can mean for certain."""
@@ -331,9 +326,12 @@ class _Search:
                 return None
             here = posixpath.dirname(here)
 
-    def folder(self, written: str, folder: str) -> str:
+    def folder(self, held: HeldElsewhere, folder: str) -> str:
         """The folder of a chart of the run; empty: it is elsewhere."""
-        chart = self._file(posixpath.join(written, "Chart.yaml"), folder)
+        given = self._meant(held, folder) if held.kind == "HelmChart" else []
+        own = held.name if held.kind == "folder" else ""
+        written = given[0].holder.files.get("chart", "") if given else own
+        chart = self._file(posixpath.join(written, "Chart.yaml"), folder) if written else None
         return "" if chart is None else posixpath.dirname(chart) or "."
 
 
