@@ -7,7 +7,7 @@ changed is tried as a whole.
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import pytest
 
 Item = TypeVar("Item")
-Test = TypeVar("Test", bound=Callable[..., Any])
 ALL = bool(os.environ.get("GPUFLEET_ALL_EXAMPLES"))
 PART = 4
 """One of this number is tried with every commit."""
@@ -50,11 +49,6 @@ def at_night(*rows: Any, changed: str = "") -> list[Any]:
         return list(rows)
     marks = pytest.mark.nightly
     return [pytest.param(*(r if isinstance(r, tuple) else (r,)), marks=marks) for r in rows]
-
-
-def nightly_unless(*files: str) -> Callable[[Test], Test]:
-    """Decorator of a test that runs at night, and with a commit that changed one of `files`."""
-    return (lambda test: test) if has_changed(*files) else pytest.mark.nightly
 
 
 def has_changed(*files: str) -> bool:

@@ -136,6 +136,15 @@ ON_CHANGE: dict[str, Rested] = {
             "a_pool_of_another_stack_may_only_use_what_the_add_ons_declare",
         )
     },
+    "engine/test_deploy.py::test_a_killed_update_is_repaired_and_nothing_exists_twice": Rested(
+        ("sandbox/", "components_base/*.py", *EQUIPMENT), "engine/test_deploy.py"
+    ),
+    "engine/test_dra.py::test_a_driver_that_crashes_serves_nothing": Rested(
+        ("gpufleet/addons/dra_driver.py", "fleet/health.py", *CLAIMS), "engine/test_dra.py"
+    ),
+    "engine/test_shipped_stacks.py::test_a_stack_previews_as_it_is": Rested(
+        ("stacks/", "gpufleet/spec/", "gpufleet/platforms/", *EQUIPMENT), _RECORDED
+    ),
     "engine/test_examples.py": Rested(
         ("examples/workloads/", "examples/serving/", "examples/languages/", *EQUIPMENT), _STACK
     ),
@@ -183,6 +192,9 @@ ON_CHANGE: dict[str, Rested] = {
             "wheel.py::test_python_finds_the_wheel_and_every_component",
         )
     },
+    "wheel/test_installation.py::test_the_program_alone": Rested(
+        ("pyproject.toml", "gpufleet/installation.py", "tests/wheel/"), "unit/test_installation.py"
+    ),
     "schema/test_construct.py": Rested(WIRE, "schema/test_schema.py"),
     "property/": Rested((*FLEETS, *PLANNER), "unit/components/test_verdicts_agree.py"),
     **{
@@ -216,12 +228,29 @@ ON_CHANGE: dict[str, Rested] = {
             "audit/test_hostile_files.py::test_any_value_anywhere_in_files",
         )
     },
+    **{
+        f"policies/audit/test_processes.py::test_{name}": Rested(
+            ("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py"),
+            "policies/audit/test_command.py",
+        )
+        for name in (
+            "ctrl_c_ends_every_process_without_a_traceback",
+            "no_process_outlives_a_program_that_was_killed",
+        )
+    },
     "planner/rightsize/test_truth.py": Rested(PLANNER, "planner/rightsize/test_command.py"),
     **{
         f"planner/{name}": Rested(PLANNER, "planner/test_choice.py")
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
     "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
+    "unit/components/test_typed_programs.py": Rested(
+        ("gpufleet/arguments/", "tests/unit/components/typed_programs/"),
+        "unit/components/test_arguments.py",
+    ),
+    "unit/test_testing_page.py": Rested(
+        ("gpufleet/testing.py", "docs/test-your-program.md"), "unit/components/test_component.py"
+    ),
     "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
 }

@@ -20,7 +20,7 @@ from gpufleet_vcenter.errors import (
     said,
 )
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.inventory import read_host, read_inventory
+from gpufleet_vcenter.inventory import read_host
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
@@ -66,7 +66,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
         if live is None:
-            live = _make(replace(work, pending=True), rooms or rooms_of(work))
+            live = _make(replace(work, pending=True), rooms or Rooms(work))
     except Exception:
         release(work)  # a failed machine claims no host
         raise
@@ -99,14 +99,6 @@ def _taken_over(work: MachineWork) -> Observed | None:
         which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
         raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
-
-
-def rooms_of(work: MachineWork) -> Rooms:
-    """Possible hosts and datastores of machines of this place."""
-    session, found = work.session, work.place
-    return Rooms(
-        lambda: read_inventory(session, found.datacenter, found.compute), session.server_id
-    )
 
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:

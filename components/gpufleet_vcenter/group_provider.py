@@ -1,7 +1,7 @@
 # pyright: standard
 """The provider of a group of machines: it lists the machines that carry the id of the group, and
 makes the declared set from them. That of the id, which is in the state before any machine is made,
-and ends all machines that carry it. And that of the resources that there were before the group."""
+and ends all machines that carry it."""
 
 import uuid
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from gpufleet_vcenter.group_plan import (
 )
 from gpufleet_vcenter.group_run import GroupRun, change, look
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
-from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
+from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, references
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import VsphereProvider, declared
 from gpufleet_vcenter.owned import clones_in_flight
@@ -325,8 +325,8 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         run.sweep(_id, str(old.get("names") or ""))
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
-                place = Place.model_validate(common["place"])
-                remove_rule(run.session, compute_of(run.session, place), group, _id)
+                place = FoundPlace(run.session, Place.model_validate(common["place"]))
+                remove_rule(run.session, place.compute, group, _id)
 
 
 def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -341,17 +341,3 @@ def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: given.get(key) for key in _KEPT}
-
-
-class FormerResourceProvider(VsphereProvider):
-    """A record of a machine that the group has now, in states of earlier versions until the next
-    update: nothing differs, and its removal deletes only the record.
-
-    Its machine has the id of the group in its marks: an update has that group, which keeps or
-    removes it, and a destroy removes the resource of the id next, with all machines of the id.
-    """
-
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        """Refuse: no program of this version makes one."""
-        del props
-        raise failed("unsupported/single-machine")

@@ -14,7 +14,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import adapter_type, found_network, on_network
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import await_ready, still_there
-from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
+from gpufleet_vcenter.create import clone_replacement, create, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
 from gpufleet_vcenter.errors import VsphereError, failed, said
@@ -273,7 +273,7 @@ class GroupRun:
         if not steps:
             return None
         works = [MachineWork(self.session, read_settings(step.new)) for step in steps]
-        rooms = rooms_of(works[0])
+        rooms = Rooms(works[0])
         new = {
             work.uuid: work.settings
             for work, step in zip(works, steps, strict=True)

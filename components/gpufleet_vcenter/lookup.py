@@ -64,7 +64,7 @@ class FoundPlace:
     @cached_property
     def compute(self) -> Any:
         """Cluster, or the compute resource of a standalone host."""
-        return compute_of(self._session, self._place)
+        return self._named("cluster", self._place.cluster)
 
     @property
     def is_cluster(self) -> bool:
@@ -123,11 +123,6 @@ class FoundPlace:
         found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
         names = {store: str(known["name"]) for store, known in found if "name" in known}
         return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
-
-
-def compute_of(session: Session, place: Place) -> Any:
-    """The cluster, or the compute resource of a standalone host."""
-    return by_name(session, datacenter_of(session, place.datacenter), "cluster", place.cluster)
 
 
 def datacenter_of(session: Session, name: str) -> Any:

@@ -18,7 +18,10 @@ OWNER = "gpufleet:vsphere:MachineOwner"
 state before the first machine is made, so that a kill leaves no unknown machine. Its removal
 removes all machines with the id."""
 MACHINE, BATCH = "gpufleet:vsphere:Machine", "gpufleet:vsphere:MachineBatch"
-"""Types in states of earlier versions."""
+"""Types in states of earlier versions: records of machines that the group has now, until the next
+update. Nothing of them differs, and their removal deletes only the record: the machine has the id
+of the group in its marks. An update has that group, which keeps or removes it, and a destroy
+removes the resource of the id next, with all machines of the id."""
 
 _OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
 _DYNAMIC = "pulumi-python:dynamic/gpufleet:VsphereGpuNodeBatch"

@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pulumi.dynamic import ConfigureRequest, ReadResult, ResourceProvider
+from pulumi.dynamic import ConfigureRequest, ResourceProvider
 
 from gpufleet_vcenter.credentials import StackSettings, credentials
 from gpufleet_vcenter.errors import VsphereError
@@ -23,10 +23,6 @@ class VsphereProvider(ResourceProvider):
     def configure(self, req: ConfigureRequest) -> None:
         """Keep the way to the stack's settings, of which nothing is read yet."""
         StackSettings.read = req.config.get
-
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        """A group and its batch are nothing in vCenter: only machines are read."""
-        return ReadResult(id_, dict(props))
 
 
 def declared(properties: Mapping[str, Any]) -> dict[str, Any]:

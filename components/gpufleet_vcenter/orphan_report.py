@@ -8,14 +8,14 @@ from typing import Any
 
 from gpufleet_vcenter.identity import Standing, group_of, stack_of
 from gpufleet_vcenter.lookup import inventory_path
+from gpufleet_vcenter.node import BATCH, GROUP, MACHINE, OWNER
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.remove import marked_machines
 
-_NODES = ("gpufleet:vsphere:Machine", ":VsphereGpuNode")
+_NODES = (MACHINE, ":VsphereGpuNode")
 """Types of one machine in states of earlier versions."""
-_GROUPS = ("gpufleet:vsphere:MachineGroup", "gpufleet:vsphere:MachineBatch", ":VsphereGpuNodeBatch")
-_OWNER = "gpufleet:vsphere:MachineOwner"
+_GROUPS = (GROUP, BATCH, ":VsphereGpuNodeBatch")
 
 
 class StateStanding(StrEnum):
@@ -80,11 +80,11 @@ def _read(resource: Mapping[str, Any], found: Declared) -> None:
         known = {part[name] for part in parts if isinstance(part.get(name), str)}
         return known if _of(resource, *types) else set()
 
-    groups = texts("group", *_GROUPS, _OWNER)
+    groups = texts("group", *_GROUPS, OWNER)
     found.groups.update(groups)
     found.stacks.update(stack_of(owner) for owner in groups | texts("owner", *_NODES))
     found.ids.update(texts("life", *_GROUPS, *_NODES))
-    if _of(resource, _OWNER) and resource.get("id"):
+    if _of(resource, OWNER) and resource.get("id"):
         found.ids.add(str(resource["id"]))
 
 
@@ -97,7 +97,7 @@ def _uuids(resource: Mapping[str, Any]) -> set[str]:
     if _of(resource, *_NODES):
         return {str(resource.get("id", "")).lower()}
     rows: Mapping[str, Any] = (resource.get("outputs") or {}).get("ids") or {}
-    ours = rows.values() if _of(resource, _GROUPS[0]) else ()
+    ours = rows.values() if _of(resource, GROUP) else ()
     return {str(row["instanceUuid"]).lower() for row in ours}
 
 

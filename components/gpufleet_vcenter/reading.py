@@ -29,16 +29,10 @@ def properties(
     Raises:
         VsphereError: a property may not be read; the text names the privilege.
     """
-    return _retrieved(session, [_collector.ObjectSpec(obj=item) for item in objects], kind, paths)
-
-
-def _retrieved(
-    session: Session, where: list[Any], kind: type, paths: Sequence[str]
-) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    if not where:
+    if not objects:
         return
     wanted = _collector.FilterSpec(
-        objectSet=where,
+        objectSet=[_collector.ObjectSpec(obj=item) for item in objects],
         propSet=[_collector.PropertySpec(type=kind, pathSet=list(paths))],
         reportMissingObjectsInResults=True,
     )
@@ -82,13 +76,28 @@ def _children(
 ) -> list[tuple[Any, Mapping[str, Any]]]:
     views = session.content.viewManager
     view = session.call(lambda: views.CreateContainerView(root, [kind], True))
-    into = _collector.TraversalSpec(type=type(view), path="view", skip=False)
     try:
-        found = _collector.ObjectSpec(obj=view, skip=True, selectSet=[into])
-        return list(_retrieved(session, [found], kind, paths))
+        # In a call of its own: an ended session answers a traversal of the view with no object.
+        objects = session.call(lambda: _checked_view(session, view))
+        return list(properties(session, objects, kind, paths))
     finally:
         with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
             session.call(view.Destroy)
+
+
+def _checked_view(session: Session, view: Any) -> list[Any]:
+    wanted = _collector.FilterSpec(
+        objectSet=[_collector.ObjectSpec(obj=view)],
+        propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
+    )
+    answer = checked(
+        session.content.propertyCollector.RetrievePropertiesEx(
+            [wanted], _collector.RetrieveOptions()
+        )
+    )
+    if answer is None:
+        return []
+    return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
 
 
 def checked(answer: Any) -> Any:

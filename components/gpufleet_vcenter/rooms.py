@@ -7,11 +7,11 @@ failed, and not between a look at the inventory and the choice of a host.
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpufleet_vcenter.errors import failed
-from gpufleet_vcenter.inventory import Host, Inventory, read_host
+from gpufleet_vcenter.inventory import Host, Inventory, read_host, read_inventory
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import Wish, most_bound_first, place, slots_of
@@ -62,16 +62,20 @@ _LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
 class Rooms:
     """Claims a host for one machine after the other."""
 
-    def __init__(self, read: Callable[[], Inventory], server: str) -> None:
+    def __init__(self, work: MachineWork) -> None:
         """Nothing is read yet.
 
         Args:
-            read: Reads the inventory.
-            server: Id of the vCenter.
+            work: One of the machines: all have its place.
         """
-        self._read, self._server = read, server
+        self._work, self._server = work, work.session.server_id
         self.checked: Wish | None = None
         """Result of `check_before` for all machines of a group. Default: each machine calls it."""
+
+    def read(self) -> Inventory:
+        """The present inventory."""
+        place = self._work.place
+        return read_inventory(self._work.session, place.datacenter, place.compute)
 
     def assign(self, machines: Mapping[str, NodeSettings], common: Wish) -> None:
         """Claim hosts for all machines that fit now, before any is made: a machine that fits on any
@@ -82,7 +86,7 @@ class Rooms:
             common: Requirements of all of them on a host.
         """
         with _LOCKS[self._server]:
-            inventory = self._read()
+            inventory = self.read()
             for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
                 wish = replace(common, settings=machines[machine], count=1)
                 self._claimed(machine, inventory, wish, set())
@@ -103,7 +107,7 @@ class Rooms:
                 assigned, _ = _CLAIMED[self._server].get(machine, (None, None))
                 if assigned is not None and assigned.name not in refused:
                     return assigned
-                inventory = self._read()
+                inventory = self.read()
                 host = self._claimed(machine, inventory, wish, refused)
             if host is not None:
                 return host

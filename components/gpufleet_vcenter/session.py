@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import http.client
 import ssl
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -26,7 +27,6 @@ from tenacity import (
     sleep_using_event,
     wait_random_exponential,
 )
-from tenacity import stop_after_attempt as stop_after_attempts
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from gpufleet.components_base.resource_plugin import CANCELLED
@@ -45,17 +45,19 @@ PATIENCE_SECONDS = 300.0
 step fails: a restart of vCenter's services and a snapshot for a backup take minutes."""
 
 
-def patient(when: Any, pause: float, longest: float) -> Retrying:
+def patient(when: Any, pause: float, longest: float, attempts: int = sys.maxsize) -> Retrying:
     """Repeats a call for `PATIENCE_SECONDS`, with growing random pauses; an interrupt ends it.
 
     Args:
         when: Exceptions after which the call is repeated.
         pause: Factor of the pauses, in seconds.
         longest: Longest pause, in seconds.
+        attempts: Most calls. Default: no limit.
     """
 
     def over(state: RetryCallState) -> bool:
-        return CANCELLED.is_set() or (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+        late = (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+        return CANCELLED.is_set() or late or state.attempt_number >= attempts
 
     return Retrying(
         retry=retry_if_exception_type(when),
@@ -189,15 +191,9 @@ class Session:
     def _connect(self) -> Any:
         endpoint = self.endpoint
         context = None if endpoint.plain_http else tls_context(endpoint)
-        attempts = Retrying(
-            # An untrusted certificate stays untrusted: only temporary errors are retried.
-            retry=retry_if_exception_type(_PASSING),
-            stop=stop_after_attempts(4),
-            wait=wait_random_exponential(multiplier=0.2, max=5),
-            reraise=True,
-        )
         try:
-            return attempts(
+            # An untrusted certificate stays untrusted: only temporary errors are retried.
+            return patient(_PASSING, 0.2, 5, attempts=4)(
                 SmartConnect,
                 protocol="http" if endpoint.plain_http else "https",
                 host=endpoint.server,

@@ -84,7 +84,7 @@ def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[fr
     own = found.datastore or next(iter(template.datastores), None)
     if found.pod is not None:
         rooms = members(session, found)
-        check_pod(settings, rooms, needed[None], count)
+        check_rooms(settings, needed[None], rooms, count, of_cluster=True)
         fitting = [room for room in rooms if not room.shut]
         reach.append(frozenset(r.id for r in fitting if r.free_bytes >= with_reserve(needed[None])))
         own = None
@@ -92,43 +92,40 @@ def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[fr
     for name, store in sorted(found.disk_stores.items()):
         wanted[store.reference] = wanted.get(store.reference, 0) + needed[name]
     for store, size in wanted.items():
-        (room,) = datastore_rooms(session, [store], found.policy if store == own else None)
-        check_datastore(settings, size, room, count)
-        reach.append(frozenset((room.id,)))
+        rooms = datastore_rooms(session, [store], found.policy if store == own else None)
+        check_rooms(settings, size, rooms, count)
+        reach.append(frozenset(room.id for room in rooms))
     return tuple(dict.fromkeys(reach))
 
 
-def check_datastore(
-    settings: NodeSettings, size: int, store: DatastoreRoom, count: int = 1
+def check_rooms(
+    settings: NodeSettings,
+    size: int,
+    rooms: Sequence[DatastoreRoom],
+    count: int = 1,
+    *,
+    of_cluster: bool = False,
 ) -> None:
-    """Refuse a datastore without room, or one that cannot be used now. All memory is reserved, so
-    no swap file is counted."""
-    if store.shut:
-        raise failed("datastore-state", store=store)
-    needed = with_reserve(size) * count
-    if store.free_bytes < needed:
-        row = "datastore-full" if count == 1 else "datastore-full/several"
-        free, gib = store.free_bytes >> 30, -(-needed >> 30)
-        raise failed(row, store=store, free=free, settings=settings, count=count, gib=gib)
+    """Refuse datastores without room for `count` machines, each completely on one of them, and a
+    single one that cannot be used now. All memory is reserved, so no swap file is counted.
 
-
-def check_pod(
-    settings: NodeSettings, rooms: Sequence[DatastoreRoom], size: int, count: int
-) -> None:
-    """Refuse a datastore cluster without room for `count` machines, each completely on one
-    datastore."""
+    Args:
+        size: Bytes of the disks of one machine there.
+        rooms: One datastore, or those of the declared datastore cluster (`of_cluster`).
+    """
     each = with_reserve(size)
+    if not of_cluster and rooms[0].shut:
+        raise failed("datastore-state", store=rooms[0])
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
         return
-    raise failed(
-        "datastore-full/cluster",
-        settings=settings,
-        fit=fit,
-        count=count,
-        gib=-(-each >> 30),
-        rooms=_listed(rooms),
-    )
+    facts: dict[str, Any] = {"settings": settings, "count": count}
+    if of_cluster:
+        gib = -(-each >> 30)
+        raise failed("datastore-full/cluster", fit=fit, gib=gib, rooms=_listed(rooms), **facts)
+    row = "datastore-full" if count == 1 else "datastore-full/several"
+    free, gib = rooms[0].free_bytes >> 30, -(-each * count >> 30)
+    raise failed(row, store=rooms[0], free=free, gib=gib, **facts)
 
 
 def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet_planner.planning.engine_arguments import check_model_names
+from gpufleet_planner.planning.engine_arguments import check_manifests
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 
@@ -76,7 +76,7 @@ def test_a_name_the_engine_cannot_fetch_is_said() -> None:
         service("own", model="Llama-3.1-8B", image="registry.example/own:1", gpus=["L40S"]),
     )
     assert "--model=meta-llama/Llama-3.1-8B" in arguments(answer, "chat")
-    (found,) = check_model_names(answer)
+    (found,) = check_manifests(answer)
     assert (found.code, found.path) == ("model-hub-id-chosen", "workloads[0].model")
     assert found.severity.value == "info"
     assert "meta-llama/Llama-3.1-8B-Instruct" in found.message
@@ -85,7 +85,7 @@ def test_a_name_the_engine_cannot_fetch_is_said() -> None:
 def test_a_model_without_an_id_cannot_be_fetched() -> None:
     answer = planned(service("chat", model="8B", gpus=["L40S"]))
     assert "--model=8B" in arguments(answer, "chat")
-    (found,) = check_model_names(answer)
+    (found,) = check_manifests(answer)
     assert (found.code, found.path) == ("model-not-a-hub-id", "workloads[0].model")
     assert "--model=8B" in found.message
     assert "meta-llama/Llama-3.1-8B-Instruct" in (found.fix or "")

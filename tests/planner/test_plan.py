@@ -208,3 +208,18 @@ def test_ampere_is_partitioned_with_a_reboot_where_a_hypervisor_may_forbid_the_r
         assert answer.fleet is not None
         assert answer.fleet.addons.gpu_operator.mig_env == environment
         assert "mig-mode-may-need-reboot" not in {f.code for f in answer.findings}
+
+
+@pytest.mark.parametrize(("wide", "narrow", "waits"), [(3, 4, ["workloads[1]"]), (2, 8, [])])
+def test_pods_that_may_wait_for_ever_after_smaller_ones_are_named(
+    wide: int, narrow: int, waits: list[str]
+) -> None:
+    """Copies of four GPUs and of one fill two machines of eight. kube-scheduler puts each pod on
+    the emptiest node: four small pods leave six GPUs on each, which is room for two of three copies
+    of four; eight leave four on each, which is room for two of two."""
+    small = service("small", batch=16, isolation="hardware", replicas=narrow)
+    large = service("large", model="Llama-3.1-70B", replicas=wide, parallelism={"tensor": 4})
+    answer = plan(file(small, large, gpus=["A100-40GB"]))
+    (pool,) = (pool for _, pool in answer.pools)
+    assert (pool.nodes, pool.key.machine.gpus, pool.spare_gpus) == (2, 8, 0)
+    assert [f.path for f in answer.findings if f.code == "larger-pods-wait"] == waits

@@ -13,7 +13,6 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet_policies.commands.policies import command
-from tests.examples import at_night
 from tests.policies.audit.test_command import IDLE
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +82,7 @@ def run(commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
 
 @pytest.mark.parametrize(
     ("file", "job"),
-    [(GITHUB, "manifests"), *at_night((GITLAB, "gpu-manifests"), changed="examples/ci/*")],
+    [(GITHUB, "manifests"), (GITLAB, "gpu-manifests")],
 )
 def test_the_gate_of_manifests_runs_as_shipped(
     project: Path, file: str, job: str, monkeypatch: pytest.MonkeyPatch
@@ -137,7 +136,7 @@ def test_what_jobs_hand_on_is_what_they_write(file: str):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"config": "policies/gpu-policy.yaml"}, *at_night({}, changed="action.yml")],
+    [{"config": "policies/gpu-policy.yaml"}, {}],
 )
 def test_the_action_runs_as_it_is(
     project: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]

@@ -107,7 +107,7 @@ def test_the_settings_of_the_page_are_readable_and_complete():
 
 def test_every_annotation_we_read_is_documented():
     text = DOCS.read_text()
-    inferred_only = {"parallel_replicas", "model", "offloads", "context_tokens"}
+    inferred_only = {"parallel_replicas", "model", "offloads", "context_tokens", "step_tokens"}
     names = {
         "model_parameters_billion": "model-params-b",
         "min_gpu_memory_bytes": "min-gpu-memory-gib",

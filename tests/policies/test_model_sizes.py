@@ -56,8 +56,9 @@ def test_inferred_evidence_is_only_advice():
         {'metadata.annotations."gpufleet.dev/latency-slo-ms"': "50"},
         {'metadata.annotations."gpufleet.dev/throughput-slo"': "900 tokens/s"},
         {'metadata.annotations."gpufleet.dev/mode"': "training"},
+        {'metadata.annotations."gpufleet.dev/sized-by"': "gpufleet plan"},
     ],
-    ids=["latency", "throughput", "training"],
+    ids=["latency", "throughput", "training", "plan"],
 )
 def test_reasons_for_a_big_gpu_are_respected(reason):
     assert findings(deployment({LIMITS: WHOLE, **SMALL, **reason})) == []
@@ -117,6 +118,31 @@ def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
     assert "6% of the memory would be used, and at least 35% should" in found.text
     assert "Instead: run on pool small (L4)" in found.text
     assert "wastes 17,740 USD per month (4 pods; pool training, 6.88 USD/h per GPU" in found.text
+
+
+def test_machines_that_are_reclaimed_replace_none_that_stay():
+    """The same fleet, its small pool on spot machines: the next pool that stays."""
+    spot = fleet({**NO_SLICES, "pools[0].capacity": [{"spot": {}}]})
+    pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
+    found = findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alongside=spot)
+    assert (
+        "Instead: run on pool notebooks (A100-80GB)" in only(found, "gpu-oversized-for-model").text
+    )
+
+
+@pytest.mark.parametrize(("step", "gib"), [(8192, 13.7), (2048, 11.2), (None, 11.2)])
+def test_windows_hold_the_tokens_of_a_step(step, gib):
+    """Gemma-3-27b: 10 layers of 131,072 tokens and 52 of a window of 1,024, 8 KiB a token and
+    layer. vLLM keeps ceil((1,023 + step) / 16) + 1 blocks of 16 for each window
+    (`SlidingWindowSpec.max_memory_usage_bytes`): 10 GiB and 3.7 or 1.2; by default of 2,048."""
+    tokens = 16 * (-(-(1023 + (step or 2048)) // 16) + 1)
+    assert (10 * 131_072 + 52 * tokens) / 2**17 == pytest.approx(gib, abs=0.06)
+    args = ["google/gemma-3-27b-it", "--max-model-len=131072", "--gpu-memory-utilization=0.76"]
+    args += [f"--max-num-batched-tokens={step}"] * (step is not None)
+    server = {f"{CONTAINER}.command": ["vllm", "serve"], f"{CONTAINER}.args": args}
+    pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
+    found = findings(deployment({LIMITS: WHOLE, **server, **pinned}))
+    assert f"tokens {gib} GiB" in only(found, "model-exceeds-gpu-memory").text
 
 
 def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():

@@ -206,6 +206,8 @@ def test_16_sizes_of_a_group_count_over_all_its_pods():
         mounts = [{"name": "shm", "mountPath": "/dev/shm"}]
         probe = {"httpGet": {"path": "/health", "port": 8000}}
         changes = {f"{place}.command": words, f"{place}.volumeMounts": mounts}
+        volumes = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+        changes["spec.leaderWorkerTemplate.workerTemplate.spec.volumes"] = volumes
         return manifest(changed(GROUP, {**changes, f"{place}.readinessProbe": probe}))
 
     big = fleet_thing({"pools[2].nodes.max": 2})

@@ -10,10 +10,12 @@ import pytest
 
 import gpufleet
 import gpufleet_planner
+import gpufleet_policies
 from gpufleet.findings import Severity
 from gpufleet.findings.rows import FACT, findings_in, rows_of
 
-ROOTS = (Path(gpufleet.__path__[0]), Path(gpufleet_planner.__path__[0]))
+PACKAGES = (gpufleet, gpufleet_planner, gpufleet_policies)
+ROOTS = tuple(Path(one.__path__[0]) for one in PACKAGES)
 FOLDERS = sorted(table.parent for root in ROOTS for table in root.rglob("findings.jsonl"))
 
 

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.examples import nightly_unless
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "test-your-program.md").read_text(encoding="utf-8")
 
@@ -74,7 +72,6 @@ def test_the_group_is_in_the_subnet_of_the_platform():
 """
 
 
-@nightly_unless("gpufleet/testing.py")
 def test_a_whole_program_with_values_of_another_stack(tmp_path: Path) -> None:
     """Registered when the module is imported, requested without an engine that runs the loop."""
     (tmp_path / "program.py").write_text(PROGRAM)

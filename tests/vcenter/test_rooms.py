@@ -54,6 +54,13 @@ class Vcenter:
 
 
 class Claims(Rooms):
+    def __init__(self, cloud: Vcenter, server: str) -> None:
+        super().__init__(work(server, ""))
+        self.cloud = cloud
+
+    def read(self) -> Inventory:
+        return self.cloud.read()
+
     def named(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
         """Name of the host that is claimed."""
         found = self.claim(wish, machine, refused)
@@ -61,7 +68,7 @@ class Claims(Rooms):
 
 
 def rooms(cloud: Vcenter, server: str | None = None) -> Claims:
-    return Claims(cloud.read, server or next(SERVERS))
+    return Claims(cloud, server or next(SERVERS))
 
 
 def work(server: str, machine: str) -> MachineWork:

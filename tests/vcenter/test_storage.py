@@ -15,8 +15,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.storage import (
     DatastoreRoom,
-    check_datastore,
-    check_pod,
+    check_rooms,
     chosen_store,
     sizes,
 )
@@ -82,25 +81,27 @@ def test_every_disk_counts_where_it_goes() -> None:
 def test_a_datastore_that_will_not_do(
     store: DatastoreRoom, count: int, code: str, expected: str
 ) -> None:
-    text = refused(code, lambda: check_datastore(settings(), 100 * GIB, store, count))
+    text = refused(code, lambda: check_rooms(settings(), 100 * GIB, [store], count))
     assert expected in text
 
 
 def test_a_datastore_with_just_enough() -> None:
-    check_datastore(settings(), 100 * GIB, room("a", 110), 1)
+    check_rooms(settings(), 100 * GIB, [room("a", 110)], 1)
+
+
+def room_for(rooms: list[DatastoreRoom], count: int) -> None:
+    check_rooms(settings(), 100 * GIB, rooms, count, of_cluster=True)
 
 
 def test_a_cluster_takes_machines_whole() -> None:
     rooms = [room("a", 109), room("b", 230), room("c", 999, maintenance=True)]
-    check_pod(settings(), rooms, 100 * GIB, 2)
-    text = refused("vsphere-datastore-full", lambda: check_pod(settings(), rooms, 100 * GIB, 3))
+    room_for(rooms, 2)
+    text = refused("vsphere-datastore-full", lambda: room_for(rooms, 3))
     assert (
         "datastore cluster pod has room for 2 of 3 machines like gpu-0, each with 110 GiB" in text
     )
     assert "on one datastore: a 109 GiB, b 230 GiB, c is in maintenance mode" in text
-    assert "it has no datastore" in refused(
-        "vsphere-datastore-full", lambda: check_pod(settings(), [], 100 * GIB, 1)
-    )
+    assert "it has no datastore" in refused("vsphere-datastore-full", lambda: room_for([], 1))
 
 
 def test_machines_that_are_made_together_spread_and_do_not_overfill() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gpufleet.installation import PRODUCT
-from tests.examples import nightly_unless
 from tests.unit.test_installation import commands
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +30,6 @@ def install_by(words: str, folder: Path) -> str:
     return done.stdout
 
 
-@nightly_unless("pyproject.toml", "gpufleet/installation.py", "tests/wheel/*.py")
 def test_the_program_alone(tmp_path: Path) -> None:
     assert install_by(PRODUCT, tmp_path).startswith("gpufleet, version ")
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -71,6 +70,8 @@ class CommandRow:
 @cache
 def commands() -> dict[str, CommandRow]:
     """Every command by name: those of the core first, then those of each installed root."""
+    from importlib.metadata import entry_points  # the core's own commands do not wait for it
+
     rows = dict(_rows("gpufleet.cli", CORE))
     for entry in sorted(entry_points(group=TABLES), key=lambda entry: entry.name):
         rows.update(_rows(entry.module, entry.load()))

@@ -21,6 +21,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    removed_options,
     require_something,
 )
 from gpufleet.cli.source import compile_source, read_mapping
@@ -58,6 +59,7 @@ _QUOTED = 80
     metavar="REASON",
     help="Why differences of unknown effect are accepted: they become warnings.",
 )
+@removed_options(preview="`pulumi preview` shows what the engine replaces")
 @format_option
 def command(
     old: str,

@@ -81,6 +81,30 @@ def usd_per_kwh_option(function: _Function) -> _Function:
     )(function)
 
 
+def removed_options(**instead: str) -> Callable[[_Function], _Function]:
+    """Options of earlier releases, by name, with what replaces each: using one is a usage error
+    that says so, where click would propose the option that is spelled most alike."""
+
+    def refuse(context: click.Context, option: click.Parameter, used: bool) -> None:
+        if used:
+            text = f"{option.opts[0]} was removed: {instead[option.name or '']}"
+            raise click.UsageError(text, context)
+
+    def add(function: _Function) -> _Function:
+        for name in instead:
+            function = click.option(
+                f"--{name}",
+                is_flag=True,
+                is_eager=True,
+                hidden=True,
+                expose_value=False,
+                callback=refuse,
+            )(function)
+        return function
+
+    return add
+
+
 def format_option(function: _Function) -> _Function:
     """Add `--format text|json`, passed as `output_format`."""
     return click.option(

@@ -22,6 +22,8 @@ class WorkloadIntent:
     """The model that its command line, variables or fields name."""
     context_tokens: Fact[int] = NOTHING
     """Maximum sequence length, if its command line gives one."""
+    step_tokens: Fact[int] = NOTHING
+    """Maximum tokens of one step of the engine, if its command line gives them."""
     offloads: bool = False
     """Whether the engine keeps weights in the host's memory, or may."""
     precision: Fact[str] = NOTHING
@@ -34,6 +36,8 @@ class WorkloadIntent:
     """`latency-slo-ms`: a service level that may need a larger GPU than memory alone."""
     throughput_slo: Fact[str] = NOTHING
     """`throughput-slo`: likewise."""
+    sized_by: Fact[str] = NOTHING
+    """`sized-by`: what chose its GPUs as the cheapest of those that it may use."""
     environment: Fact[str] = NOTHING
     """`environment`."""
     interruptible: Fact[bool] = NOTHING
@@ -46,6 +50,7 @@ class WorkloadIntent:
     """Copies of the model inside one pod (data parallelism), from its command line."""
 
     @property
-    def has_service_level(self) -> bool:
-        """Whether a latency or throughput service level exists, or may exist."""
-        return not (self.latency_slo.is_absent and self.throughput_slo.is_absent)
+    def has_chosen_size(self) -> bool:
+        """Whether a latency or throughput service level, or a plan, decides its GPUs, or may."""
+        chosen = (self.latency_slo, self.throughput_slo, self.sized_by)
+        return not all(one.is_absent for one in chosen)

@@ -48,6 +48,8 @@ class ValuesSource:
     """Path of the single value that it sets; empty: it sets several."""
     held: HeldElsewhere | None = None
     """Source of the values, while `written` is not known."""
+    instead: bool = False
+    """Whether it replaces the values that the chart itself has, and is not merged with them."""
 
 
 @dataclass(frozen=True, slots=True)

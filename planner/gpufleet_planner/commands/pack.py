@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    removed_options,
     write_file,
 )
 from gpufleet.cli.source import read_mapping, read_text
@@ -153,6 +154,12 @@ def _part(milli: float, capacity: int) -> float | None:
     help="With tasks: whether they leave at their deletion_time.",
 )
 @click.option("--svg", metavar="FILE", help="Also draw the place of each share into this SVG file.")
+@removed_options(
+    draw="use --svg FILE",
+    png="use --svg FILE",
+    sharing="parts of GPUs are placed as they are requested; --time-slices N counts shares",
+    solver="it is used where it is installed (extra `planner`)",
+)
 @format_option
 def command(
     file: str,

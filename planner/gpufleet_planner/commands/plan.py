@@ -14,6 +14,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    removed_options,
     write_file,
 )
 from gpufleet.cli.source import read_mapping
@@ -24,7 +25,7 @@ from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.pictures.packing_picture import packing_svg, plan_rows
 from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
-from gpufleet_planner.planning.engine_arguments import check_model_names
+from gpufleet_planner.planning.engine_arguments import check_manifests
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.scaling import autoscaling_hint
@@ -49,6 +50,9 @@ from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_te
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
 @click.option("--svg", metavar="FILE", help="Also draw the contents of all GPUs into this SVG.")
+@removed_options(
+    html="`gpufleet explain PLAN --html FILE` makes the page of a plan", png="use --svg FILE"
+)
 @format_option
 def command(
     file: str,
@@ -84,7 +88,8 @@ def command(
     places, notes = plan_elsewhere(data, wanted, offers, as_of)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
     if manifest_file is not None and answer.spec is not None:
-        findings = ordered((*findings, *_write(manifest_file, answer)))
+        write_file(manifest_file, manifest_text(answer))
+        findings = ordered((*findings, *check_manifests(answer)))
     if output_format == "json":
         numbers = {
             work.entry.name: plain_data(explain_option(work.need, work.option))
@@ -135,16 +140,3 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
     fix = "write `culledAfterHours`, where your notebook server ends idle ones"
     unculled = "gpu-notebook-without-culling"
     return [replace(one, fix=fix) if one.code == unculled else one for one in found]
-
-
-def _write(file: str, answer: PlannedFleet) -> list[Finding]:
-    from gpufleet.findings import warning
-
-    missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
-    write_file(file, manifest_text(answer))
-    named = list(check_model_names(answer))
-    if not missing:
-        return named
-    text = f"{', '.join(missing)} name no image: their manifests hold one that cannot be pulled"
-    image = warning("image-missing", "workloads", text, "write `image` for each workload")
-    return [image, *named]

@@ -38,28 +38,20 @@ def place_rest(
         key = (slots, share.mode, share.host)
         alike.setdefault(key, []).extend([name] * count)
         first.setdefault(key, share)
+
+    def size(key: tuple[object, ...]) -> Fraction:
+        """GPUs of one share, by the smallest slot that serves it."""
+        slots = (slot for m in problem.machines.values() for slot in slots_for(first[key], m))
+        sizes = (_slot_size(slot, problem.machines[slot.machine]) for slot in slots)
+        return min(sizes, default=Fraction(0))
+
     order = sorted(
-        first,
-        key=lambda k: (
-            -_size(first[k], problem),
-            tuple(-part for part in first[k].host),
-            first[k].name,
-        ),
+        first, key=lambda k: (-size(k), [-part for part in first[k].host], first[k].name)
     )
     unplaced: Counter[str] = Counter()
     for key in order:
         unplaced.update(_place_class(workspace, problem, first[key], alike[key][::-1]))
     return dict(unplaced)
-
-
-def _size(share: ShareClass, problem: PackingProblem) -> Fraction:
-    """GPUs of one share, by the smallest slot that serves it."""
-    sizes = [
-        _slot_size(slot, machine)
-        for machine in problem.machines.values()
-        for slot in slots_for(share, machine)
-    ]
-    return min(sizes, default=Fraction(0))
 
 
 def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
@@ -137,7 +129,7 @@ class _Search:
             # A divided node serves what allows as many replicas as it has, or more.
             if node.mode is not self._share.mode or node.replicas > slots[0].replicas:
                 return []
-            slots = [Slot(node.machine.name, node.mode.value, replicas=node.replicas)]
+            slots = [Slot(node.machine.name, node.mode, replicas=node.replicas)]
         gpus = node.gpus[:1] if self._share.gpus > 1 else node.gpus
         found = [self.entry(slot, number, gpu) for slot in slots for gpu in gpus]
         return [entry for entry in found if entry is not None]
@@ -152,7 +144,7 @@ class _Search:
             return None
         growth = 0
         geometry = node.machine.gpu.mig
-        if slot.mode == Mode.MIG and geometry is not None:
+        if slot.mode is Mode.MIG and geometry is not None:
             there, wanted = gpu.state.occupied, self._wanted
             now = gpu.pattern(geometry)
             more = tuple((n, dict(now).get(n, 0) + (n == slot.profile)) for n in geometry.profiles)

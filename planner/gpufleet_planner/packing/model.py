@@ -219,20 +219,20 @@ def realise(model: PackingProgram, values: tuple[float, ...]) -> tuple[Workspace
 def _slots_of(machine: str, pattern: Pattern | None) -> Iterator[tuple[Slot, int]]:
     """Slots of one GPU with these contents; None: it is used whole."""
     if pattern is None:
-        yield Slot(machine, Mode.WHOLE.value), 1
+        yield Slot(machine, Mode.WHOLE), 1
     for name, count in pattern or ():
-        yield Slot(machine, Mode.MIG.value, name), count
+        yield Slot(machine, Mode.MIG, name), count
 
 
 def _apart_from_pools(choice: NodeUse, node: OpenNode) -> Iterator[tuple[Slot, _Offer]]:
     """Slots of a node that do not come from a pool."""
     for slot, count in choice.slots:
-        if choice.mode is None:
+        if slot.mode is Mode.WHOLE:
             yield slot, _Offer(node, None, count)
             continue
-        divided = [gpu for gpu in node.gpus if gpu.state.mode is choice.mode] or node.gpus
+        divided = [gpu for gpu in node.gpus if gpu.state.mode is slot.mode] or node.gpus
         for gpu in divided:
-            yield slot, _Offer(node, gpu, choice.replicas - gpu.state.taken)
+            yield slot, _Offer(node, gpu, slot.replicas - gpu.state.taken)
 
 
 def _of_pools(choice: NodeUse, node: OpenNode) -> Iterator[tuple[GpuGroup, OpenGpu]]:
@@ -241,7 +241,8 @@ def _of_pools(choice: NodeUse, node: OpenNode) -> Iterator[tuple[GpuGroup, OpenG
     for gpu in node.gpus:
         free[gpu.state].append(gpu)
     # Shares of several GPUs take the first free ones (`put_gang` does the same).
-    del free[GpuState()][: sum(choice.gangs)]
+    together = sum(slot.gpus * n for slot, n in choice.slots if slot.mode is Mode.WHOLE)
+    del free[GpuState()][:together]
     for pool, count in choice.pools:
         yield from ((pool, free[pool.state].pop(0)) for _ in range(count))
 

@@ -1,6 +1,5 @@
 """Patterns: what one GPU can be filled with, read from the placements of its geometry."""
 
-from collections.abc import Collection
 from functools import lru_cache
 
 from gpufleet.catalogue.gpu import MigGeometry
@@ -11,23 +10,15 @@ Pattern = tuple[tuple[str, int], ...]
 """Profile -> instances, in the geometry's order, profiles without any left out."""
 
 
+@lru_cache(maxsize=4096)
 def maximal_patterns(
-    geometry: MigGeometry,
-    wanted: Collection[str],
-    occupied: tuple[PlacedInstance, ...] = (),
+    geometry: MigGeometry, wanted: frozenset[str], occupied: tuple[PlacedInstance, ...] = ()
 ) -> tuple[Pattern, ...]:
     """Maximal layouts of the requested profiles that fit next to the existing instances.
 
     A pattern serves every demand that a part of it serves: smaller patterns are not needed. Order
     of the geometry's layouts; empty when nothing fits.
     """
-    return _maximal(geometry, frozenset(wanted), occupied)
-
-
-@lru_cache(maxsize=4096)
-def _maximal(
-    geometry: MigGeometry, wanted: frozenset[str], occupied: tuple[PlacedInstance, ...]
-) -> tuple[Pattern, ...]:
     table = slot_table(geometry)
     names = tuple(geometry.profiles)
     columns = [i for i, name in enumerate(names) if name in wanted]

@@ -235,8 +235,8 @@ class Packing:
 
 
 _KEYS = (
-    "cost", "unit", "gpus", "lowerBound", "lower_bound", "gap", "method", "complete", "nodes",
-    "assignment", "unplaced",
+    "cost", "unit", "gpus", "lowerBound", "gap", "method", "complete", "nodes", "assignment",
+    "unplaced",
 )  # fmt: skip
 
 
@@ -244,7 +244,7 @@ def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ())
     """Costs in dollars an hour (`unit` usd/h), or GPU-hours an hour where a price is missing.
 
     The output of `gpufleet pack --format json`. None: the file could not be packed, for the reasons
-    in `findings`; the keys are the same. `lower_bound` is the old spelling of `lowerBound`.
+    in `findings`; the keys are the same.
     """
     if packing is None:
         empty: dict[str, Any] = dict.fromkeys(_KEYS)
@@ -256,7 +256,6 @@ def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ())
         "unit": "usd/h" if packing.priced else "gpu-hours/h",
         "gpus": packing.gpus,
         "lowerBound": packing.lower_bound / unit,
-        "lower_bound": packing.lower_bound / unit,
         "gap": float(packing.gap),
         "method": packing.method.value,
         "complete": packing.complete,

@@ -26,7 +26,7 @@ class Slot:
     """One kind of slot of one machine type."""
 
     machine: str
-    mode: str
+    mode: Mode
     profile: str = ""
     """MIG: the geometry's own name."""
     replicas: int = 1
@@ -56,24 +56,24 @@ def slots_or_reason(share: ShareClass, machine: PackingMachine) -> tuple[Slot, .
         return f"its GPUs are not used as {mode} (modes: {', '.join(sorted(machine.modes))})"
     if mode is Mode.WHOLE and share.gpus > machine.gpus:
         return f"{share.gpus} GPUs on one node, it has {machine.gpus}"
-    if mode in REPLICATED:
+    if mode is not None and mode in REPLICATED:
         if machine.whole_only or gpu.vendor != "nvidia":
             return f"its devices cannot be shared by {mode}"
         if mode is Mode.MPS and gpu.mps_max_clients < 1:
             return f"{gpu.key} has no MPS"
         replicas = most_replicas(share, machine)
-        slot = Slot(machine.name, Mode(mode).value, replicas=replicas)
+        slot = Slot(machine.name, mode, replicas=replicas)
         return (slot,) if replicas else _too_little(share, machine)
     found: list[Slot] = []
     if mode is not Mode.WHOLE:
         profiles = _instances(share, machine)
-        found += [Slot(machine.name, Mode.MIG.value, profile.name) for profile in profiles]
+        found += [Slot(machine.name, Mode.MIG, profile.name) for profile in profiles]
     if (
         mode is not Mode.MIG
         and Mode.WHOLE in machine.modes
         and asked <= (machine.memory_bytes or 0)
     ):
-        found.append(Slot(machine.name, Mode.WHOLE.value, gpus=share.gpus))
+        found.append(Slot(machine.name, Mode.WHOLE, gpus=share.gpus))
     if found:
         return tuple(found)
     if mode is Mode.WHOLE or gpu.mig is None or machine.whole_only:
@@ -232,7 +232,7 @@ def slot_parts(slot: Slot, machine: PackingMachine) -> tuple[Fraction, Fraction,
     """GPUs of a slot by its memory, by its compute, and 1 for more than half of the compute slices,
     of which no GPU holds two, else 0."""
     geometry = machine.gpu.mig
-    if slot.mode != Mode.MIG or geometry is None:
+    if slot.mode is not Mode.MIG or geometry is None:
         gpus = Fraction(slot.gpus, slot.replicas)
         return gpus, gpus, gpus
     compute, memory = slice_parts(geometry, slot.profile)

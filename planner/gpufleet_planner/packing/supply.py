@@ -7,7 +7,7 @@ Mixed nodes reserve GPUs for shares of several GPUs and assign the rest to pools
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
 from gpufleet_planner.packing.problem import (
@@ -57,41 +57,23 @@ class NodeUse:
     """One way to use a node of a source."""
 
     source: int
-    gangs: tuple[int, ...] = ()
-    """GPUs of each share of several GPUs set aside, largest first."""
-    profile: str = ""
-    """Single strategy: the profile of every GPU."""
-    mode: Mode | None = None
-    """MPS or time-slicing."""
-    replicas: int = 1
     pools: tuple[tuple[GpuGroup, int], ...] = ()
-    """Pools the other GPUs go to."""
+    """Pools that its GPUs go to."""
     slots: tuple[tuple[Slot, int], ...] = ()
-    """Slots it offers besides."""
+    """Slots it offers besides: for shares of several GPUs, or the shares of divided ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The demand for one machine type: only slots that serve it are worth making."""
-
-    profiles: frozenset[str] = frozenset()
-    whole: bool = False
-    gangs: frozenset[int] = frozenset()
-    replicas: frozenset[tuple[Mode, int]] = field(default_factory=frozenset[tuple[Mode, int]])
+Wanted = frozenset[Slot]
+"""The demand for one machine type: only slots that serve it are worth making."""
 
 
 def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
     """The demand of the shares for each machine type."""
-    found: dict[str, Wanted] = {}
-    for name, machine in problem.machines.items():
-        slots = [s for share in problem.shares if share.count for s in slots_for(share, machine)]
-        found[name] = Wanted(
-            frozenset(s.profile for s in slots if s.mode == Mode.MIG),
-            any(s.mode == Mode.WHOLE and s.gpus == 1 for s in slots),
-            frozenset(s.gpus for s in slots if s.mode == Mode.WHOLE and s.gpus > 1),
-            frozenset((Mode(s.mode), s.replicas) for s in slots if s.mode in REPLICATED),
-        )
-    return found
+    shares = [share for share in problem.shares if share.count]
+    return {
+        name: frozenset(slot for share in shares for slot in slots_for(share, machine))
+        for name, machine in problem.machines.items()
+    }
 
 
 def sources_of(problem: PackingProblem) -> list[NodeSource]:
@@ -129,16 +111,15 @@ def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[Node
     """Every use of a node of this source that serves a requested share."""
     machine, states = source.machine, source.gpus
     divided = next((s for s in states if s.mode is not None), None)
-    if divided is not None:
-        yield _divided(number, source, divided)
+    if divided is not None and divided.mode is not None:
+        slot = Slot(machine.name, divided.mode, replicas=divided.replicas)
+        free = sum(s.replicas - s.taken for s in states if s.mode is divided.mode)
+        yield NodeUse(number, slots=((slot, free),))
         return
     if all(state.untouched for state in states):
-        for mode, replicas in sorted(wanted.replicas, key=lambda r: (r[0].value, r[1])):
-            slot = Slot(machine.name, mode.value, replicas=replicas)
-            slots = ((slot, replicas * len(states)),)
-            yield NodeUse(number, mode=mode, replicas=replicas, slots=slots)
-    geometry = machine.gpu.mig
-    cut = wanted.profiles if geometry is not None else frozenset[str]()
+        for slot in sorted(slot for slot in wanted if slot.mode in REPLICATED):
+            yield NodeUse(number, slots=((slot, slot.replicas * len(states)),))
+    cut = frozenset(slot.profile for slot in wanted if slot.mode is Mode.MIG)
     if not machine.single_strategy:
         yield from _mixed(number, source, wanted, cut)
         return
@@ -150,14 +131,7 @@ def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[Node
     for profile in sorted(present or cut):
         if profile in cut and len(present) < 2:
             counts = Counter(GpuGroup(number, s, False, frozenset({profile})) for s in states)
-            yield NodeUse(number, profile=profile, pools=tuple(counts.items()))
-
-
-def _divided(number: int, source: NodeSource, divided: GpuState) -> NodeUse:
-    assert divided.mode is not None
-    slot = Slot(source.machine.name, divided.mode.value, replicas=divided.replicas)
-    free = sum(s.replicas - s.taken for s in source.gpus if s.mode is divided.mode)
-    return NodeUse(number, mode=divided.mode, replicas=divided.replicas, slots=((slot, free),))
+            yield NodeUse(number, tuple(counts.items()))
 
 
 def _mixed(
@@ -165,8 +139,8 @@ def _mixed(
 ) -> Iterator[NodeUse]:
     machine = source.machine
     free = sum(state.untouched for state in source.gpus)
-    sizes = sorted(wanted.gangs if Mode.WHOLE in machine.modes else (), reverse=True)
-    for gangs in _sets(sizes, free):
+    whole = {slot.gpus for slot in wanted if slot.mode is Mode.WHOLE}
+    for gangs in _sets(sorted(whole - {1}, reverse=True), free):
         counts: Counter[GpuGroup] = Counter()
         left = free - sum(gangs)
         for state in source.gpus:
@@ -176,12 +150,12 @@ def _mixed(
                 if left == 0:
                     continue
                 left -= 1
-            pool = GpuGroup(number, state, state.untouched and wanted.whole, profiles)
+            pool = GpuGroup(number, state, state.untouched and 1 in whole, profiles)
             if pool.whole or profiles:
                 counts[pool] += 1
-        slots = Counter(Slot(machine.name, Mode.WHOLE.value, gpus=size) for size in gangs)
+        slots = Counter(Slot(machine.name, Mode.WHOLE, gpus=size) for size in gangs)
         if counts or slots:
-            yield NodeUse(number, gangs, pools=tuple(counts.items()), slots=tuple(slots.items()))
+            yield NodeUse(number, tuple(counts.items()), tuple(slots.items()))
 
 
 def _sets(sizes: list[int], room: int) -> Iterator[tuple[int, ...]]:

@@ -147,14 +147,14 @@ class Workspace:
         node = gpu.node
         if node.machine.name != slot.machine:
             return False
-        if slot.mode == Mode.MIG:
+        if slot.mode is Mode.MIG:
             if node.mode is not None or (node.profile and node.profile != slot.profile):
                 return False
             if node.machine.single_strategy and not self._may_be_single(node, slot.profile):
                 return False
             geometry = node.machine.gpu.mig
             return geometry is not None and gpu.room_for(geometry, slot.profile)
-        if slot.mode == Mode.WHOLE:
+        if slot.mode is Mode.WHOLE:
             single = node.profile or (
                 node.machine.single_strategy and any(g.state.mig for g in node.gpus)
             )
@@ -180,14 +180,14 @@ class Workspace:
         """Put a share into a slot of one GPU. Call `fits` and `allows` first."""
         node = gpu.node
         self._take(share, node)
-        if slot.mode == Mode.MIG:
+        if slot.mode is Mode.MIG:
             gpu.instances.setdefault(slot.profile, []).append(share)
             if node.machine.single_strategy:
                 node.profile = slot.profile
-        elif slot.mode == Mode.WHOLE:
+        elif slot.mode is Mode.WHOLE:
             gpu.whole = share
         else:
-            node.mode, node.replicas = Mode(slot.mode), slot.replicas
+            node.mode, node.replicas = slot.mode, slot.replicas
             gpu.clients.append(share)
 
     def _take(self, share: str, node: OpenNode) -> None:
@@ -200,7 +200,7 @@ class Workspace:
 
     def free_gpus(self, node: OpenNode) -> list[OpenGpu]:
         """GPUs a share of several may take."""
-        slot = Slot(node.machine.name, Mode.WHOLE.value)
+        slot = Slot(node.machine.name, Mode.WHOLE)
         return [gpu for gpu in node.gpus if self.fits(slot, gpu)]
 
     def put_gang(self, share: str, node: OpenNode, size: int) -> None:

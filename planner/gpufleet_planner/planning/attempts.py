@@ -1,7 +1,7 @@
 """Trying one kind of GPU: every split, precision, share and machine, kept or rejected with why."""
 
 from collections.abc import Iterator, Sequence
-from math import ceil
+from math import ceil, inf
 from operator import attrgetter
 
 from gpufleet.models.parallel import Parallelism
@@ -50,7 +50,7 @@ def try_services(
             parts = [share for share in parts if share.kind is not DeviceShare.WHOLE]
             tried += [(share, alone, float(share.part), share.label) for share in parts]
         for share, parallel, part, what in tried:
-            above = _dearer(_times(gpu_usd, part * need.replicas), ceiling, _OF_MACHINES)
+            above = _dearer(gpu_usd * (part * need.replicas), ceiling, _OF_MACHINES)
             found = above or serve(need, serving, share, parallel)
             if isinstance(found, Reached):
                 yield from _bought(found, share, group)
@@ -58,25 +58,20 @@ def try_services(
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
 
 
-def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
-    """Least USD an hour of one GPU on such machines; None where no price is known."""
+def cheapest_gpu(group: Sequence[OfferedMachine]) -> float:
+    """Least USD an hour of one GPU on such machines; infinite where no price is known."""
     prices = [machine.micro_usd / machine.gpus / 1e6 for machine in group if machine.micro_usd]
-    return min(prices, default=None)
+    return min(prices, default=inf)
 
 
 _OF_MACHINES = "USD/h at least for its part of the machines"
 
 
-def _times(gpu_usd: float | None, gpus: float) -> float | None:
-    return None if gpu_usd is None else gpu_usd * gpus
-
-
-def _dearer(least: float | None, ceiling: float | None, of: str) -> Miss | None:
-    """Whether any choice of at least this cost is more expensive than one that keeps the target;
-    None: the cost is not known."""
-    if ceiling is None or (least is not None and least <= ceiling):
+def _dearer(least: float, ceiling: float | None, of: str) -> Miss | None:
+    """Whether any choice of at least this cost is more expensive than one that keeps the target."""
+    if ceiling is None or least <= ceiling:
         return None
-    if least is None:
+    if least == inf:
         return Miss("dearer", "its price is unknown, and a priced choice keeps the target")
     return Miss("dearer", f"{least:.2f} {of}, {ceiling:.2f} is enough", least)
 
@@ -153,7 +148,7 @@ def _job_above(
     if speed is None:
         return None
     hours = (need.target.tokens or 1_000_000) / speed.tokens_per_second / 3600
-    return _dearer(_times(gpu_usd, hours), ceiling, "USD at least")
+    return _dearer(gpu_usd * hours, ceiling, "USD at least")
 
 
 def _sliced_jobs(

@@ -104,7 +104,7 @@ def choose(
         board = next(iter(machine.gpu.rates), "")
         by_gpu.setdefault((machine.gpu.key, board, machine.fraction), []).append(machine)
     ceiling: float | None = None
-    for group in sorted(by_gpu.values(), key=lambda group: cheapest_gpu(group) or float("inf")):
+    for group in sorted(by_gpu.values(), key=cheapest_gpu):
         most = None if thorough else ceiling
         tried = try_jobs(need, group, most) if need.trains else try_services(need, group, most)
         for found in tried:

@@ -4,7 +4,7 @@ Without them vLLM takes 0.92 of the GPU that it sees. On a shared GPU it would t
 the other workloads too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import floor
 from typing import Any
 
@@ -110,11 +110,12 @@ def _model(work: PlacedWorkload) -> str:
     return work.entry.model
 
 
-def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
-    """For a name that is not an id of the Hub (`organisation/name`): the id that the engine gets
-    for it,
-    or that it cannot download the model."""
-    findings: list[Finding] = []
+def check_manifests(plan: PlannedFleet) -> Iterator[Finding]:
+    """Workloads without an image; and of a name that is not an id of the Hub (`organisation/name`)
+    the id that the engine gets for it, or that it cannot download the model."""
+    missing = [work.entry.name for work in plan.workloads if work.entry.image is None]
+    if missing:
+        yield _finding("image-missing", "workloads", workloads=missing)
     for work in plan.workloads:
         entry = work.entry
         if not isinstance(entry, ModelWorkload) or "/" in entry.model:
@@ -122,32 +123,22 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
         argument = next((a for a in engine_arguments(work) if a.startswith("--model")), None)
         if argument is None:
             continue
-        path, others = f"{work.path}.model", () if work.need is None else work.need.hub[1:]
-        handed = _repository(work)
-        if "/" in handed:
-            also = f"; {', '.join(others)} have the same shape" if others else ""
-            findings.append(
-                _finding(
-                    "model-hub-id-chosen",
-                    path,
-                    value=entry.model,
-                    workload=entry.name,
-                    repository=handed,
-                    also=also,
-                    others=others,
-                )
+        path, name, model = f"{work.path}.model", entry.name, entry.model
+        handed, others = _repository(work), () if work.need is None else work.need.hub[1:]
+        if "/" not in handed:
+            yield _finding(
+                "model-not-a-hub-id", path, value=model, workload=name, argument=argument
             )
             continue
-        findings.append(
-            _finding(
-                "model-not-a-hub-id",
-                path,
-                value=entry.model,
-                workload=entry.name,
-                argument=argument,
-            )
+        yield _finding(
+            "model-hub-id-chosen",
+            path,
+            value=model,
+            workload=name,
+            repository=handed,
+            also=f"; {', '.join(others)} have the same shape" if others else "",
+            others=others,
         )
-    return tuple(findings)
 
 
 def _repository(work: PlacedWorkload) -> str:

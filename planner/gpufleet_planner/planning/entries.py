@@ -1,13 +1,12 @@
 """One entry of a workloads file: its market, its need, its choices; shares for notebooks."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.environment import strict_prices
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import Finding, Severity, findings_in, has_errors
 from gpufleet.models.inference import CUDA_CONTEXT
 from gpufleet.models.ledger import GIB, Basis
 from gpufleet.models.parallel import Parallelism
@@ -18,6 +17,7 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.provisioning import validate_gpu
 from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import (
     OWN,
@@ -27,7 +27,7 @@ from gpufleet_planner.planning.workloads import (
     OwnHardware,
     PlanHead,
 )
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.sized import context_rules
 
 _finding = findings_in(__file__)
@@ -53,7 +53,9 @@ def choose_notebooks(
     options: list[Option] = []
     rejected: list[Rejected] = []
     for group in by_gpu.values():
-        found = list(_try(entry, need, group))
+        kinds = NOTEBOOK_KINDS[entry.isolation]
+        held = [s for s in shares(group[0].gpu, kinds, need) if s.usable_bytes >= need]
+        found = [one for s in held for one in bought(_reached(entry, need, s), s, group)]
         options += found
         if not found:
             text = f"{need / GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
@@ -67,22 +69,18 @@ def choose_notebooks(
     return ServingChoice(tuple(kept), tuple(rejected), findings)
 
 
-def _try(entry: Notebooks, need: int, group: Sequence[OfferedMachine]) -> Iterator[Option]:
-    for share in shares(group[0].gpu, NOTEBOOK_KINDS[entry.isolation], need):
-        if share.usable_bytes < need:
-            continue
-        reached = Reached(
-            copies=entry.count,
-            gpus_each=1,
-            parallel=Parallelism(),
-            precision="any",
-            need_bytes=need,
-            usable_bytes=share.usable_bytes,
-            batch=1,
-            binding="memory",
-            basis=Basis.ASSUMED,
-        )
-        yield from bought(reached, share, group)
+def _reached(entry: Notebooks, need: int, share: Device) -> Reached:
+    return Reached(
+        copies=entry.count,
+        gpus_each=1,
+        parallel=Parallelism(),
+        precision="any",
+        need_bytes=need,
+        usable_bytes=share.usable_bytes,
+        batch=1,
+        binding="memory",
+        basis=Basis.ASSUMED,
+    )
 
 
 def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
@@ -156,6 +154,10 @@ def choose_entry(
         if need is None or has_errors(findings):
             return None, findings
         choice = choose(need, market, catalogue, path, thorough=False)
+        if market.gpus:
+            every = choose(need, replace(market, gpus=()), catalogue, thorough=False)
+            named = validate_gpu(choice, every, ", ".join(market.gpus), f"{path}.gpus")
+            findings += tuple(replace(one, severity=Severity.INFO) for one in named)
     found = ChosenWorkload(path, entry, need, choice) if choice.options else None
     return found, (*findings, *choice.findings)
 

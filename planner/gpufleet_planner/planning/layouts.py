@@ -51,15 +51,11 @@ def lay_out_pools(
     """Pools for these slices and copies on whole GPUs, with the nodes that the packer needs: one
     pool with equal nodes, else one pool for each node layout. Slices of one profile may be in
     several pools."""
-    return _pools(gpu, tuple(sorted(wanted.items(), key=str)), gpus_per_node)
-
-
-@lru_cache(maxsize=4096)
-def _pools(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[NodeLayout, ...]:
-    sizes = {item: count for item, count in wanted if isinstance(item, int)}
-    left = Counter({item: count for item, count in wanted if isinstance(item, str)})
+    demand = tuple(sorted(wanted.items(), key=str))
+    sizes = {item: count for item, count in demand if isinstance(item, int)}
+    left = Counter({item: count for item, count in demand if isinstance(item, str)})
     left[WHOLE_GPU] = sum(size * count for size, count in sizes.items())
-    packed = _packed(gpu, wanted, gpus_per_node)
+    packed = _packed(gpu, demand, gpus_per_node)
     nodes, cut = len(packed), Counter(devices for node in packed for devices in node)
     cut[()] = left[WHOLE_GPU]
     alike = Counter({devices: ceil(count / nodes) for devices, count in cut.items()})
@@ -85,7 +81,8 @@ def _pools(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[NodeLayout, ..
     return tuple(pools)
 
 
-def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern, ...]]:
+@lru_cache(maxsize=4096)
+def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[tuple[Pattern, ...], ...]:
     """The layout of each GPU of each node, as the packer fills them; empty: whole or free."""
     assert gpu.mig is not None
     shares = tuple(
@@ -99,15 +96,15 @@ def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern,
     held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for one in packing.assignments:
         held[one.node, one.gpus[0]].update([one.profile] if one.profile is not None else [])
-    slices = [item for item, _ in wanted if isinstance(item, str)]
+    slices = frozenset(item for item, _ in wanted if isinstance(item, str))
     patterns = {one: Counter(dict(one)) for one in maximal_patterns(gpu.mig, slices)}
     each = [[held[node.name, i] for i in range(gpus_per_node)] for node in packing.nodes]
     # A GPU that is not full takes the layout that most of the others can have too.
     common = sorted(patterns, key=lambda p: -sum(one <= patterns[p] for one in held.values()))
-    return [
+    return tuple(
         tuple(sorted(next(p for p in common if one <= patterns[p]) if one else () for one in node))
         for node in each
-    ]
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +113,7 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     the existing profiles first."""
     assert gpu.mig is not None
     geometry, held = gpu.mig, Counter(dict(devices))
-    plain = [name for name, row in geometry.profiles.items() if not row.attributes]
+    plain = frozenset(name for name, row in geometry.profiles.items() if not row.attributes)
 
     def order(pattern: Pattern) -> tuple[object, ...]:
         found = proof(geometry, pattern)
@@ -163,6 +160,12 @@ class FilledPool:
     members: Members
     layout: NodeLayout | None
     """The layout of each node: MIG, and whole GPUs next to slices."""
+
+    @property
+    def whole_gpus(self) -> int:
+        """GPUs of each node that are not partitioned."""
+        cut = 0 if self.layout is None else sum(count for _, count in self.layout.gpus)
+        return self.key.machine.gpus - cut
 
     @property
     def joined(self) -> bool:

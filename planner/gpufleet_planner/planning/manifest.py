@@ -56,7 +56,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     if len(work.pools) > 1:
         _let_choose(spec, work.pools)
     container = spec["containers"][0]
-    machine, each = option.machine, _gpus_of_pod(work)
+    machine, each = option.machine, work.pod_gpus
     if each > 1:
         _add_shared_memory(spec)
     container["name"] = entry.name
@@ -152,8 +152,9 @@ def _add_shared_memory(spec: dict[str, Any]) -> None:
 def annotations(work: PlacedWorkload) -> dict[str, str]:
     """Annotations for the policies: size, precision, need, promises."""
     # What one pod needs over all of its GPUs, as the policies read it.
-    memory = work.option.reached.need_bytes * _gpus_of_pod(work)
+    memory = work.option.reached.need_bytes * work.pod_gpus
     found = {"gpufleet.dev/min-gpu-memory-gib": f"{memory / GIB:.2f}"}
+    found["gpufleet.dev/sized-by"] = "gpufleet plan"
     if work.need is None:
         found["gpufleet.dev/mode"] = "interactive"
         if isinstance(work.entry, Notebooks) and work.entry.culled_after_hours is not None:
@@ -173,11 +174,6 @@ def annotations(work: PlacedWorkload) -> dict[str, str]:
     if rate:
         found["gpufleet.dev/throughput-slo"] = f"{rate:g}"
     return found
-
-
-def _gpus_of_pod(work: PlacedWorkload) -> int:
-    """GPUs of one pod: a whole copy, at most the GPUs of a machine."""
-    return min(work.option.reached.gpus_each, work.option.machine.gpus)
 
 
 def _host_requests(vcpu: int | None, memory: int | None, part: float) -> Mapping[str, str]:

@@ -279,8 +279,3 @@ def _variants(
             replace(last, checkpointing=Checkpointing.FULL),
         ]
     return tuple(variants)
-
-
-def mean_output(serving: Serving) -> int:
-    """Output tokens of a mean request."""
-    return serving.output_tokens or max(serving.context // 2, 1)

@@ -23,6 +23,7 @@ from gpufleet_planner.planning.pools import (
     spec_data,
 )
 from gpufleet_planner.planning.provisioning import (
+    validate_order,
     validate_provisioning,
     weights_on_disk,
 )
@@ -112,6 +113,8 @@ class PricedFleet:
 
 
 _MICRO = 1_000_000
+MOST_NODES = 10_000
+"""Maximum number of nodes of a pool (`nodes.max` of the FleetSpec)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +260,19 @@ class Planner:
                 platform = head.platform.value
                 lost = _finding("no-deployable-choice", path, platform=platform, workload=name)
                 return _refused((*findings, *last, lost))
+            large = max(selection.pools, key=lambda pool: pool.nodes)
+            if large.nodes > MOST_NODES:
+                name, machine = large.members[0][0], large.key.machine.name
+                path = next(one.path for one in chosen if one.name == name)
+                wide = _finding(
+                    "plan-too-large",
+                    path,
+                    workload=name,
+                    nodes=large.nodes,
+                    machine=machine,
+                    limit=MOST_NODES,
+                )
+                return _refused((*findings, wide))
             attempt, compiled = self.write(chosen, selection)
             errors = [f for f in compiled.findings if f.severity.value == "error"]
             if not errors:
@@ -328,6 +344,7 @@ class Planner:
             notes.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))
         notes += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
+        notes += validate_order(placed, dict(pools))
         findings = ordered((*notes, *compiled.findings))
         plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
         return plan, compiled

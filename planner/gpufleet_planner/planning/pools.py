@@ -31,7 +31,6 @@ def _has_fixed_size(head: PlanHead) -> bool:
 
 def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
     """A name for each pool: intent, GPU, sharing, and a number where that is not unique."""
-    used: set[str] = set()
     found: list[str] = []
     for pool in pools:
         key = pool.key
@@ -40,17 +39,12 @@ def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
             parts.append(slug(key.sharing))
         if key.machine.buy != "onDemand" and key.machine.buy != "onPrem":
             parts.append(slug(key.machine.buy))
-        found.append(free_name("-".join(parts)[: _NAME_LENGTH - 3].strip("-"), used))
+        base = name = "-".join(parts)[: _NAME_LENGTH - 3].strip("-")
+        number = 1
+        while name in found:
+            name = f"{base}-{(number := number + 1)}"
+        found.append(name)
     return tuple(found)
-
-
-def free_name(base: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken; from then on it is."""
-    name, number = base, 2
-    while name in taken:
-        name, number = f"{base}-{number}", number + 1
-    taken.add(name)
-    return name
 
 
 def pool_data(
@@ -103,13 +97,6 @@ def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
     return data if shape is None else {**data, head.platform.value: dict(shape)}
 
 
-def shared_by(kind: DeviceShare, replicas: int) -> dict[str, Any]:
-    """`sharing` of a pool without MIG."""
-    if kind is DeviceShare.WHOLE:
-        return {"exclusive": {}}
-    return {"mps" if kind is DeviceShare.MPS else "timeSlicing": {"replicas": replicas}}
-
-
 def _sharing(pool: FilledPool) -> dict[str, Any]:
     key = pool.key
     if key.kind is not DeviceShare.WHOLE and pool.layout is not None:
@@ -117,7 +104,9 @@ def _sharing(pool: FilledPool) -> dict[str, Any]:
         # GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile.
         strategy = "mixed" if key.profile is None else "single"
         return {"mig": {"strategy": strategy, "layouts": layouts}}
-    return shared_by(key.kind, key.replicas)
+    if key.kind is DeviceShare.WHOLE:
+        return {"exclusive": {}}
+    return {"mps" if key.kind is DeviceShare.MPS else "timeSlicing": {"replicas": key.replicas}}
 
 
 def slug(text: str) -> str:

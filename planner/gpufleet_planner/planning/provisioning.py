@@ -1,7 +1,10 @@
-"""Too much or too little: memory and throughput of a choice, and the memory of its machine."""
+"""Too much or too little: memory and throughput of a choice, the memory of its machine, and the
+room of its pods after smaller ones."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
+from typing import TYPE_CHECKING
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.formats import WEIGHT_FORMATS
@@ -10,6 +13,11 @@ from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.option import Option
+from gpufleet_planner.sizing.device import DeviceShare
+
+if TYPE_CHECKING:  # `size` does not wait for the models of a declaration
+    from gpufleet_planner.planning.layouts import FilledPool
+    from gpufleet_planner.planning.workloads import PlacedWorkload
 
 _finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
@@ -74,8 +82,10 @@ def validate_provisioning(need: WorkloadNeed, option: Option, path: str = "") ->
         )
 
 
-def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
-    """A warning where the request names a GPU and another one keeps the same target for less."""
+def validate_gpu(
+    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
+) -> tuple[Finding, ...]:
+    """A warning where the request names GPUs and another one keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or None in (mine.billed_micro_usd, best.billed_micro_usd):
         return ()
@@ -84,7 +94,7 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
         return ()
     found = _finding(
         "over-provisioned",
-        "gpu",
+        path,
         gpu=gpu,
         had=f"{had:.4g}",
         unit=mine.cost_unit,
@@ -95,6 +105,29 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
         least=least,
     )
     return (found,)
+
+
+def validate_order(
+    placed: "Sequence[PlacedWorkload]", pools: "Mapping[str, FilledPool]"
+) -> Iterator[Finding]:
+    """A warning for each workload without room for its pods where smaller ones are scheduled
+    first: kube-scheduler puts a pod on the emptiest node that it fits (`NodeResourcesFit`,
+    LeastAllocated by default), and moves none later."""
+    free = {name: Counter({pool.whole_gpus: pool.nodes}) for name, pool in pools.items()}
+    works = [work for work in placed if work.option.share.kind is DeviceShare.WHOLE]
+    works.sort(key=lambda work: work.pod_gpus)
+    for number, work in enumerate(works):
+        size, name = work.pod_gpus, work.entry.name
+        for _ in range(work.option.devices // size):
+            most, pool = max((max(+free[pool], default=0), pool) for pool in work.pools)
+            if most < size:
+                before = {one.entry.name for one in works[:number] if {*one.pools} & {*work.pools}}
+                yield _finding(
+                    "larger-pods-wait", work.path, workload=name, gpus=size, before=before
+                )
+                break
+            free[pool].subtract([most])
+            free[pool].update([most - size])
 
 
 def weights_on_disk(need: WorkloadNeed, option: Option) -> int:

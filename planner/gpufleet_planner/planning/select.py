@@ -104,7 +104,7 @@ def _slices(
     assert geometry is not None
     gpus: dict[int, int] = {}
     names = [name for name in items if isinstance(name, str)]
-    patterns = maximal_patterns(geometry, names)
+    patterns = maximal_patterns(geometry, frozenset(names))
     cut = [program.column(proof(geometry, pattern).stranded_compute) for pattern in patterns]
     for name in names:
         held = {c: -n for c, p in zip(cut, patterns, strict=True) if (n := dict(p).get(name))}

@@ -9,7 +9,7 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.planning.need import Assurance, WorkloadNeed, mean_output
+from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
@@ -99,7 +99,7 @@ def serve(
             f"{device.label} leaves no room for one sequence of {serving.context} tokens",
         )
     target = need.target
-    asked = target.output_rate(mean_output(serving))
+    asked = target.output_rate(serving.output_tokens or max(serving.context // 2, 1))
     most = min(room, started_sequences(serving, cache))
     if asked is None:
         most = min(most, serving.batch)

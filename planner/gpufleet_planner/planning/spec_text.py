@@ -59,32 +59,17 @@ def _summary(plan: PlannedFleet) -> Iterator[str]:
 
 def separates(plan: PlannedFleet) -> list[str]:
     """The difference between the two fleets of a plan, and the measurement that decides it."""
-    found: list[str] = []
-    for work in plan.workloads if plan.fleets else ():
-        reached = work.option.reached
-        rates = reached.tokens_per_second_range
-        if work.need is None or not work.need.is_doubtful or rates is None:
-            continue
-        found.append(
-            f"{work.entry.name}: {reached.tokens_per_second or 0:,.0f} tokens/s are computed, and "
-            f"published loads leave {rates[0]:,.0f} to {rates[1]:,.0f}; the engine's own load test "
-            "of one replica at its rate settles it"
-        )
-    return found
+    works = plan.workloads if plan.fleets else ()
+    facts = ({"work": work, "need": work.need, "reached": work.option.reached} for work in works)
+    return [text for one in facts for text in texts("plan/doubt", one)]
 
 
 def cost_line(plan: PlannedFleet) -> str:
     """Cost of the plan with all its nodes, and its gap to the lower bound."""
     spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
-    if spent is None or bound is None:
-        return (
-            f"{plan.gpu_hours} GPU-hours an hour with all planned nodes; some prices are not known."
-        )
-    gap = 100 * (spent - bound) / bound if bound else 0
-    return (
-        f"{spent:,.4f} USD/h with all planned nodes; no choice among the options considered costs "
-        f"less than {bound:,.4f} (gap {gap:.1f} %)."
-    )
+    facts = {"spent": spent, "bound": bound, "gpus": plan.gpu_hours}
+    facts["gap"] = 100 * (spent - bound) / bound if spent is not None and bound else 0
+    return next(texts("plan/cost", facts | {"known": None not in (spent, bound)}))
 
 
 def _why(work: PlacedWorkload) -> Iterator[str]:

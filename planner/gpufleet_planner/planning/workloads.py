@@ -38,6 +38,8 @@ Image = Annotated[
 Zones = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=63)], ...], Field(max_length=20)
 ]
+Pods = Annotated[int, Field(ge=1, le=150_000)]
+"""Pods of one workload: no cluster runs more (kubernetes.io, Considerations for large clusters)."""
 NOTEBOOK = "notebook"
 OWN = "onPrem"
 """Purchase option of own machines."""
@@ -69,7 +71,7 @@ class ModelWorkload(SizeRequest, WorkloadEntry):
     """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
     isolation: Isolation = Isolation.MEMORY
     """Least it must have for itself. Default memory."""
-    replicas: Count = 1
+    replicas: Pods = 1
     """Fewest copies of a service."""
     most_gpus: Count = MOST_GPUS
     global_batch: Count | None = None
@@ -83,7 +85,7 @@ class Notebooks(WorkloadEntry):
     """Users of notebooks: their number, and the GPU memory of each."""
 
     workload: Literal["notebook"]
-    count: Count = 1
+    count: Pods = 1
     memory_gib: Annotated[float, Field(gt=0, le=512)]
     """GPU memory each notebook uses at its peak."""
     isolation: Isolation = Isolation.NONE
@@ -312,6 +314,11 @@ class PlacedWorkload(ChosenWorkload):
     option: Option
     pools: tuple[str, ...]
     """One, or for slices the pools whose nodes offer them."""
+
+    @property
+    def pod_gpus(self) -> int:
+        """GPUs of one pod: a whole copy, at most the GPUs of a machine."""
+        return min(self.option.reached.gpus_each, self.option.machine.gpus)
 
     @property
     def runner_up(self) -> Option | None:

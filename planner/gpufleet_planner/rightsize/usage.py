@@ -51,8 +51,6 @@ class DeviceUse:
     """Name of the GPU as DCGM writes it."""
     profile: str
     """MIG profile; empty for a whole GPU."""
-    container: str
-    """Container that held it; empty where the exporter does not report it."""
     start: int
     end: int
     coverage: float
@@ -185,7 +183,6 @@ def _use(
         device=device,
         model=memory.labels.get("modelName", ""),
         profile=profile,
-        container=memory.labels.get("exported_container") or memory.labels.get("container", ""),
         start=memory.start,
         end=end,
         coverage=min(1.0, fewest * step / (end - memory.start)),

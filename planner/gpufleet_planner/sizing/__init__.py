@@ -8,7 +8,7 @@
     answer.ledger.total_bytes, answer.fits, answer.speed
 
 The parts underneath (`inference.serving_ledger`, `training.training_ledger`,
-`cache_capacity.capacity`, `serving_rates.serving_speed`, ...) take an `Architecture` and plain
+`cache_capacity.capacity`, `serving_rates.serving_replica`, ...) take an `Architecture` and plain
 frozen values, for callers that try many combinations. The package imports none of its modules:
 a ledger does not need the models that read a request, whose import takes a third of a second.
 """

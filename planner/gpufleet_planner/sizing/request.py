@@ -98,24 +98,14 @@ class SizedWorkload(StrEnum):
         return self not in (SizedWorkload.INFERENCE, SizedWorkload.EMBEDDING)
 
 
-_ALIASES = {
-    "serving": "inference",
-    "infer": "inference",
-    "embeddings": "embedding",
-    "full": "full-fine-tuning",
-    "finetuning": "full-fine-tuning",
-    "finetune": "full-fine-tuning",
-    "fullfinetune": "full-fine-tuning",
-    "sft": "full-fine-tuning",
-    "pretrain": "pre-training",
-    "training": "pre-training",
-    "train": "pre-training",
-}
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%$/]+)\s*")
 _THOUSANDS = {"k": 1000, "m": 10**6, "b": 10**9}
 _TOKENS_OF_A_SEQUENCE = frozenset({"context", "prompt", "output", "batchedTokens"})
 """Base of `k`: `8k` is 8192."""
-_FOLDED = {name.replace("-", ""): name for name in SizedWorkload} | _ALIASES
+_FOLDED = {
+    **{name.replace("-", ""): name.value for name in SizedWorkload},
+    **{row["name"]: row["workload"] for row in table("workload_names")},
+}
 
 
 class ParallelRequest(RequestModel):
@@ -271,17 +261,6 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 
 
 _NUMBERS = ("int_type", "float_type")
-_WORDS = {
-    "missing": ("this key is required and missing", "add {name}"),
-    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is shown
-    "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
-    "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),
-    "string_pattern_mismatch": (
-        "{name} does not have the form {pattern}",
-        "write {name} in that form",
-    ),
-}
-"""Kind of a problem as pydantic names it -> what is wrong, and what to write."""
 _BOUNDS = {
     "less than or equal to": "at most",
     "greater than or equal to": "at least",
@@ -293,9 +272,9 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     """An invalid value in words for the author of the file, and the value to write instead.
     `path` is its place."""
     kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
-    if kind in _WORDS:
-        text, fix = _WORDS[kind]
-        return text.format(name=name, **limits), fix.format(name=name, **limits)
+    for row in table("request_problems"):
+        if row["kind"] == kind:
+            return row["text"].format(name=name, **limits), row["fix"].format(name=name, **limits)
     if kind == "too_short":
         least = limits["min_length"]
         entries = "entry is" if least == 1 else "entries are"

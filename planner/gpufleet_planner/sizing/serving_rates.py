@@ -346,14 +346,3 @@ def serving_replica(
         profile=None if plain else profile_of(serving.engine),
         kind=kind_of(model, serving.engine, serving.weights),
     )
-
-
-def serving_speed(
-    model: Architecture,
-    serving: Serving,
-    device: Device,
-    parallel: Parallelism | None = None,
-) -> ServingSpeed | None:
-    """Speed of one replica at the stated batch; None as for `serving_replica`."""
-    replica = serving_replica(model, serving, device, parallel)
-    return None if replica is None else replica.speed(serving.batch)

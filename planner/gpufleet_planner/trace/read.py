@@ -165,10 +165,11 @@ def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
     ]
     arrivals: list[TraceTask] = []
     for row in _lines(_TaskLine, "tasks", tasks, MOST_TASKS, wrong):
-        models = [part for part in row.gpu_spec.split("|") if part]
-        shape = _shape(
-            row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, time_slices
-        )
+        gpus, milli = row.num_gpu, row.gpu_milli if row.num_gpu else 0
+        if gpus == 1 and time_slices is not None:
+            milli = WHOLE_GPU // time_slices if milli * time_slices <= WHOLE_GPU else WHOLE_GPU
+        models = frozenset(part for part in row.gpu_spec.split("|") if part and gpus)
+        shape = TaskShape(row.cpu_milli, row.memory_mib, gpus, milli, models)
         arrivals.append(TraceTask(row.name, shape, row.creation_time, row.deletion_time))
     wrong += [*_repeated("nodes", found), *_repeated("tasks", arrivals)]
     more = len(wrong) - _SHOWN
@@ -194,17 +195,6 @@ def _repeated(section: str, rows: Iterable[TraceNode | TraceTask]) -> Iterator[F
             twice.add(row.name)
             yield _finding("pack-name-repeated", section, name=row.name)
         seen.add(row.name)
-
-
-def _shape(
-    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], time_slices: int | None
-) -> TaskShape:
-    if not gpus:
-        return TaskShape(cpu, memory, 0, 0, frozenset())
-    if gpus == 1 and time_slices is not None:
-        fits = milli * time_slices <= WHOLE_GPU
-        milli = WHOLE_GPU // time_slices if fits else WHOLE_GPU
-    return TaskShape(cpu, memory, gpus, milli, frozenset(models))
 
 
 def _lines(

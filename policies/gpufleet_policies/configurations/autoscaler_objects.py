@@ -37,23 +37,10 @@ def validate_signal(
 ) -> None:
     """A metric's name or a query, against what the target is."""
     if target is not None and target.sliced and is_missing_on_mig(text):
-        report.add(
-            "autoscaler-utilisation-on-mig",
-            where,
-            "GPU utilisation is 0 or missing on MIG slices, and the target runs on slices",
-            "scale by a signal of the server, or by DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
-            found=shown(text),
-        )
+        report.say("autoscaler-utilisation-on-mig", where, found=shown(text))
     elif is_utilisation(text) and (target is None or target.batches):
         what = "the target is a server that batches" if target is not None else "if it is a server"
-        report.add(
-            "autoscaler-utilisation-of-server",
-            where,
-            f"GPU utilisation shows activity, not load ({what}): it is high with the "
-            "first request and does not grow with the second",
-            "scale by vllm:num_requests_running or the server's own queue",
-            found=shown(text),
-        )
+        report.say("autoscaler-utilisation-of-server", where, found=shown(text), what=what)
 
 
 def validate_cpu(where: str, names: list[str], report: CheckReport, *, never: bool) -> None:
@@ -65,12 +52,8 @@ def validate_cpu(where: str, names: list[str], report: CheckReport, *, never: bo
     why = "a server that waits for its GPU needs no CPU"
     if never:
         why = "a container without a CPU request has no use of it, and the autoscaler never scales"
-    report.add(
-        "autoscaler-cpu-of-gpu-workload",
-        where,
-        f"the target requests GPUs and is scaled by {found}: {why}",
-        "scale by requests running or waiting, or by the length of its queue",
-        found=sorted(set(names)),
+    report.say(
+        "autoscaler-cpu-of-gpu-workload", where, found=sorted(set(names)), signals=found, why=why
     )
 
 
@@ -89,12 +72,7 @@ def validate_keda(
     triggers = [as_mapping(one) or {} for one in as_list(spec.get("triggers")) or []]
     texts = [_trigger(place, index, one, target, report) for index, one in enumerate(triggers)]
     if "maxReplicaCount" not in spec:
-        report.add(
-            "autoscaler-unbounded",
-            place,
-            "without maxReplicaCount KEDA scales up to 100 replicas",
-            "write the maximum that you would pay for",
-        )
+        report.say("autoscaler-unbounded", place)
     if item.get("kind") == "ScaledJob":
         return
     _sizes(place, spec, report)
@@ -103,13 +81,7 @@ def validate_keda(
     of_pods = [is_of_pods(text) or is_of_target(text, scaled) for text in texts]
     to_zero = 0 in [integer(one) for one in smallest]
     if to_zero and texts and all(of_pods):
-        report.add(
-            "autoscaler-zero-by-pods",
-            child(place, "triggers"),
-            "every signal comes from the pods, and 0 replicas give no signal",
-            "write `minReplicaCount: 1` and no `idleReplicaCount`, or add the length of a queue or "
-            "gateway in front",
-        )
+        report.say("autoscaler-zero-by-pods", child(place, "triggers"))
     silent = [
         index
         for index, one in enumerate(triggers)
@@ -119,18 +91,11 @@ def validate_keda(
     ]
     # Without any of them an empty answer is right, if another trigger starts the pods.
     if silent and (all(of_pods) or not to_zero or as_mapping(spec.get("fallback")) is None):
-        report.add(
-            "autoscaler-silence-is-zero",
-            child(child(child(place, "triggers"), silent[0]), "metadata"),
-            "while the exporter is silent the load counts as 0"
-            + (f", by {len(silent)} triggers" if len(silent) > 1 else "")
-            + (
-                "; its `fallback` is for errors, and an empty answer is not an error"
-                if as_mapping(spec.get("fallback"))
-                else ""
-            ),
-            'write `ignoreNullValues: "false"`, and a `fallback`',
-        )
+        which = f", by {len(silent)} triggers" if len(silent) > 1 else ""
+        if as_mapping(spec.get("fallback")):
+            which += "; its `fallback` is for errors, and an empty answer is not an error"
+        where = child(child(child(place, "triggers"), silent[0]), "metadata")
+        report.say("autoscaler-silence-is-zero", where, which=which)
     kinds = {str(one.get("type")) for one in triggers}
     if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
         never = target.lacks_cpu and "Utilization" in str(triggers)
@@ -152,32 +117,23 @@ def _trigger(
         return " ".join(str(value) for value in metadata.values())
     missing = [key for key in PROMETHEUS_NEEDS if metadata.get(key) in (None, "")]
     if missing:
-        report.add(
+        report.say(
             "autoscaler-metadata-missing",
             child(where, "metadata"),
-            f"a Prometheus trigger needs {', '.join(missing)}",
-            f"add {missing[0]}",
             missing=missing,
+            first=missing[0],
         )
     query = str(metadata.get("query", ""))
     other = renamed(query)
     if other is not None:
-        report.add(
+        report.say(
             "autoscaler-metric-renamed",
             child(child(where, "metadata"), "query"),
-            f"vLLM exports {other[1]}, and the query requests {other[0]}: without a recording rule "
-            "of that name the answer is empty",
-            f"write {other[1]}",
             found=other[0],
+            other=other[1],
         )
     if is_mean(query) and is_of_pods(query) and trigger.get("metricType") != "Value":
-        report.add(
-            "autoscaler-mean-divided-again",
-            where,
-            "the query gives the mean of the pods, and the autoscaler divides it by their number "
-            "once more (metricType AverageValue, the default)",
-            "write `metricType: Value`, or the sum",
-        )
+        report.say("autoscaler-mean-divided-again", where)
     validate_signal(query, child(child(where, "metadata"), "query"), target, report)
     return query
 
@@ -185,13 +141,12 @@ def _trigger(
 def _sizes(place: str, spec: Mapping[str, Any], report: CheckReport) -> None:
     idle, least = integer(spec.get("idleReplicaCount")), integer(spec.get("minReplicaCount", 0))
     if idle is not None and least is not None and idle >= least:
-        report.add(
+        report.say(
             "autoscaler-idle-not-below-minimum",
             child(place, "idleReplicaCount"),
-            f"idle {idle} is not less than minReplicaCount {least}",
-            "write 0, with a minReplicaCount of 1 or more",
             found=idle,
             limit=least - 1,
+            least=least,
         )
 
 
@@ -209,16 +164,11 @@ VERSIONS = {
 
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every autoscaler of the text against its target and the others."""
-    report = CheckReport(RULES)
+    report = CheckReport(RULES, texts=Path(__file__).parent)
     found = list(objects(read))
     scalers = [one for one in found if str(one[1].get("kind")) in VERSIONS]
     if not scalers:
-        report.add(
-            "autoscaler-nothing-to-judge",
-            "",
-            "there is no HorizontalPodAutoscaler, ScaledObject or ScaledJob here",
-            "give the autoscalers, and their workloads next to them",
-        )
+        report.say("autoscaler-nothing-to-judge", "")
         return report.validation()
     targets = {**context.targets, **{_own_key(item): target_of(item) for _, item in found}}
     taken: dict[TargetKey, str] = {}
@@ -244,12 +194,12 @@ def _alone(
     key: TargetKey, place: str, kind: str, taken: dict[TargetKey, str], report: CheckReport
 ) -> None:
     if key in taken:
-        report.add(
+        report.say(
             "autoscaler-two-of-one-target",
             child(place, "scaleTargetRef"),
-            f"{key[0]} {key[2]} is scaled by a {taken[key]} already",
-            "keep one of them",
             target=key[2],
+            key=key[0],
+            taken=taken[key],
         )
     taken.setdefault(key, kind)
 
@@ -258,14 +208,7 @@ def _hpa(
     place: str, spec: Mapping[str, Any], target: AutoscalerTarget | None, report: CheckReport
 ) -> None:
     if integer(spec.get("minReplicas")) == 0:
-        report.add(
-            "autoscaler-zero-without-keda",
-            child(place, "minReplicas"),
-            "Kubernetes' autoscaler keeps at least one replica",
-            "write 1, or scale by a ScaledObject of KEDA",
-            found=0,
-            limit=1,
-        )
+        report.say("autoscaler-zero-without-keda", child(place, "minReplicas"), found=0, limit=1)
     metrics = as_list(spec.get("metrics")) or []
     names: list[str] = []
     for index, one in enumerate(metrics):
@@ -285,12 +228,9 @@ def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> 
         if resource is not None:
             name = str(resource.get("name"))
             if name not in HOST_SIGNALS:
-                report.add(
+                report.say(
                     "autoscaler-resource-without-metric",
                     child(child(where, kind), "name"),
-                    f"there is no resource metric {name}: metrics-server knows cpu and memory",
-                    "write a Pods metric that prometheus-adapter serves, such as the running "
-                    "requests of the server",
                     found=name,
                 )
             return name

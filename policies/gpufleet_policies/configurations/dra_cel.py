@@ -43,12 +43,7 @@ def validate_selector(
     """One CEL expression of a request of this class, None for the selector of a DeviceClass; with
     a GPU only for its devices."""
     if len(expression) > _LONGEST:
-        report.add(
-            "dra-cel-invalid",
-            path,
-            f"the expression has {len(expression)} characters, at most {_LONGEST} are allowed",
-            limit=_LONGEST,
-        )
+        report.say("dra-cel-invalid", path, limit=_LONGEST, expression=len(expression))
         return
     program = _compiled(expression, path, report)
     if program is None or not _literals_are_fine(expression, path, report):
@@ -60,10 +55,7 @@ def validate_selector(
     candidates = [one for one in devices() if kind in (None, one.type) and gpu in (None, one.gpu)]
     if not candidates:
         what = "MIG" if kind == "mig" else "devices of this class"
-        report.add(
-            "dra-cel-matches-nothing", path, f"{gpu} has no {what}: nothing is allocated",
-            "select another class", value=expression,
-        )  # fmt: skip
+        report.say("dra-cel-matches-nothing/gpu", path, value=expression, gpu=gpu, what=what)
         return
     if not about:
         _evaluate_names(program, expression, path, report)
@@ -81,12 +73,12 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
             return None
         found = re.search(r"<input>:(\d+):(\d+): ([^\n]*)", text)
         where = f"line {found[1]}, column {found[2]}: {found[3]}" if found else text
-        report.add(
-            "dra-cel-invalid",
+        report.say(
+            "dra-cel-invalid/syntax",
             path,
-            f"the expression does not parse: {where}",
-            _syntax_fix(expression),
             value=expression,
+            where=where,
+            fix=_syntax_fix(expression),
         )
         return None
 
@@ -96,12 +88,8 @@ def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
         if is_semver(text) if name == "semver" else is_quantity(text):
             continue
         form = "three numbers such as 8.0.0" if name == "semver" else "an amount such as 40Gi"
-        report.add(
-            "dra-cel-invalid",
-            path,
-            f"{name}({text!r}) is an error when the expression is evaluated: {form} is needed",
-            f"write {form}",
-            value=expression,
+        report.say(
+            "dra-cel-invalid/argument", path, value=expression, name=name, text=text, form=form
         )
         return False
     return True
@@ -138,13 +126,7 @@ def _evaluates(
             continue
         if isinstance(value, bool):
             return True
-        report.add(
-            "dra-cel-invalid",
-            path,
-            f"the expression must return true or false, and returns {_said(value)}",
-            "compare the attribute with a value",
-            value=expression,
-        )
+        report.say("dra-cel-invalid/type", path, value=expression, said=_said(value))
         return False
     _report_failure(problems[0], expression, kind, path, report)
     return False
@@ -163,15 +145,7 @@ def _report_failure(
     if isinstance(problem, KeyError):
         _report_key(str(problem.args[0]), expression, kind, path, report)
     elif isinstance(problem, TypeError) and "overload" in text:
-        report.add(
-            "dra-cel-invalid",
-            path,
-            "an operator does not fit the types of its operands: quantities and versions are "
-            "compared with methods",
-            "write such as .memory.compareTo(quantity('40Gi')) >= 0, or "
-            ".cudaComputeCapability.isGreaterThan(semver('8.0.0'))",
-            value=expression,
-        )
+        report.say("dra-cel-invalid/operator", path, value=expression)
     else:
         _evaluate_undefined(text, expression, path, report)
 
@@ -180,35 +154,25 @@ def _report_key(
     key: str, expression: str, kind: str | None, path: str, report: CheckReport
 ) -> None:
     if re.search(rf"\bdevice\.{re.escape(key)}\b", expression):
-        report.add(
-            "dra-cel-invalid",
-            path,
-            f"undefined field {key}: device has {', '.join(_FIELDS)}",
-            f"write device.attributes['{DRIVER}'].{key}",
-            value=expression,
+        report.say(
+            "dra-cel-invalid/field", path, value=expression, key=key, fields=", ".join(_FIELDS)
         )
         return
     if key in FORMER:
-        report.add(
-            "dra-cel-attribute-former",
-            path,
-            f"the driver publishes no attribute {key} from {FORMER[key]} on",
-            "select by uuid or productName",
-            value=key,
-        )
+        report.say("dra-cel-attribute-former", path, value=key, former=FORMER[key])
         return
     domain = "." in key or "/" in key
     known = (DRIVER, KUBERNETES) if domain else tuple(sorted(attribute_names(kind)))
     what = f"no device of {DRIVER} has attributes of the domain" if domain else (
         f"no {kind or 'NVIDIA'} device has the attribute"
     )  # fmt: skip
-    report.add(
+    report.say(
         "dra-cel-attribute-unknown",
         path,
-        f"{what} {key}: the scheduler reports a runtime error and allocates nothing",
-        nearest_fix(key, known),
         value=key,
         known=known,
+        what=what,
+        fix=nearest_fix(key, known),
     )
 
 
@@ -230,14 +194,9 @@ def _evaluate_undefined(text: str, expression: str, path: str, report: CheckRepo
         reason = f"it calls {name}" if called else "the evaluator cannot run it"
         _not_judged(path, reason, report)
         return
-    report.add(
-        "dra-cel-invalid",
-        path,
-        f"undeclared reference to {name}"
-        + ("" if called else ": an expression has the variable device"),
-        _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
-        value=expression,
-    )
+    hint = "" if called else ": an expression has the variable device"
+    fix = _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}"
+    report.say("dra-cel-invalid/name", path, fix=fix, value=expression, name=name, hint=hint)
 
 
 def _misspelt(name: str) -> dict[str, str]:
@@ -285,23 +244,13 @@ def _validate_matches(
                 or p.partition("g.")[0] == wanted[0].partition("g.")[0]
             )
         ]
-        report.add(
-            "dra-cel-profile-unknown",
-            path,
-            f"{_whose(candidates)} has the MIG profile {' or '.join(wanted)}: nothing is allocated"
-            if wanted
-            else f"{_whose(candidates)} has a MIG profile that matches: nothing is allocated",
-            f"one of {', '.join((near or profiles)[:12])}",
-            value=expression,
+        what = f"the MIG profile {' or '.join(wanted)}" if wanted else "a MIG profile that matches"
+        whose, known = _whose(candidates), (near or profiles)[:12]
+        report.say(
+            "dra-cel-profile-unknown", path, value=expression, whose=whose, what=what, known=known
         )
         return
-    report.add(
-        "dra-cel-matches-nothing",
-        path,
-        f"{_whose(candidates)} matches the expression",
-        "`gpufleet catalogue gpus` lists product names and architectures",
-        value=expression,
-    )
+    report.say("dra-cel-matches-nothing", path, value=expression, whose=_whose(candidates))
 
 
 def _whose(candidates: Sequence[DraDevice]) -> str:
@@ -323,4 +272,4 @@ def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
 
 
 def _not_judged(path: str, reason: str, report: CheckReport) -> None:
-    report.add("dra-cel-not-judged", path, f"the expression is not validated: {reason}")
+    report.say("dra-cel-not-judged", path, reason=reason)

@@ -1,6 +1,7 @@
 """Kind `dra-config`: an opaque config of NVIDIA's DRA driver, bare or inside a claim; a
 ComputeDomain as the API server takes it."""
 
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
@@ -43,28 +44,16 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
     spec = as_mapping(document.get("spec")) or {}
     chart = context.chart
     if spec.get("numNodes") is None and chart is not None and chart.name == "gpu-operator":
-        report.add(
-            "dra-domain-nodes-required",
-            "spec.numNodes",
-            "the definition bundled with the GPU Operator requires numNodes",
-            "write `numNodes: 0`",
-        )
+        report.say("dra-domain-nodes-required", "spec.numNodes")
     before = as_mapping(value_at(context.previous, "spec"))
     if before is not None and before != spec:
-        report.add(
-            "dra-domain-immutable",
-            "spec",
-            "the spec of a ComputeDomain cannot change",
-            "delete the ComputeDomain and create it again",
-        )
+        report.say("dra-domain-immutable", "spec")
 
 
 def _report(problem: SchemaProblem, report: CheckReport) -> None:
     if problem.kind is SchemaProblemKind.UNKNOWN:
-        name = str(problem.steps[-1])
-        text = f'strict decoding error: unknown field "{name}"'
-        path = path_of(problem.steps, "")
-        report.add("dra-field-unknown", path, text, problem.fix, value=name)
+        path, name = path_of(problem.steps, ""), str(problem.steps[-1])
+        report.say("dra-field-unknown", path, fix=problem.fix, value=name)
         return
     report_problem(problem, SCHEMA_CODES, report, code=_SPECIAL.get(problem.steps))
 
@@ -94,19 +83,14 @@ _KEYS = frozenset({*_TYPE_META, "opaque", "sharing", "iommu", "domainID", "alloc
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate a config, an `opaque` block, a claim, claim template, device class or
     ComputeDomain."""
-    report = CheckReport(RULES)
+    report = CheckReport(RULES, texts=Path(__file__).parent)
     note_text(read, report, "dra")
     gates = dict(gates_in_force(context, report))
     validate_chart(context, gates, report)
     validating = _Judging(context, gates, report)
     document = as_mapping(read.data)
     if document is None:
-        report.add(
-            "dra-no-config",
-            "",
-            f"the document is {kind_of(read.data)}, a mapping is needed",
-            f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
-        )
+        report.say("dra-no-config/document", "", data=kind_of(read.data))
         return report.validation()
     kind = document.get("kind")
     if is_holder(document):
@@ -134,13 +118,12 @@ def _report_other(document: dict[str, Any], report: CheckReport) -> None:
         if document.get("kind") not in _NO_HOLDERS
         else ()
     )
-    report.add(
+    report.say(
         "dra-no-config",
         "kind" if near else "",
-        f"an object of kind {kind} and version {shown(document.get('apiVersion'))} holds no config "
-        "of this driver",
-        f"write `kind: {near[0]}`" if near else "give the file that holds it, or another --as",
         kind=kind,
+        apiversion=shown(document.get("apiVersion")),
+        fix=f"write `kind: {near[0]}`" if near else "give the file that holds it, or another --as",
     )
 
 
@@ -167,21 +150,18 @@ class _Judging:
             return  # another driver reads it
         place = child(path, "parameters")
         if parameters is None:
-            self._report.add(
-                "dra-no-config",
-                place,
-                f"parameters is {kind_of(block.get('parameters'))}, a config is needed",
-                f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
+            self._report.say(
+                "dra-no-config/parameters", place, parameters=kind_of(block.get("parameters"))
             )
             return
         wanted = _DRIVERS.get(str(parameters.get("kind")))
         if wanted is not None and wanted != driver:
-            self._report.add(
+            self._report.say(
                 "dra-driver-mismatch",
                 child(path, "driver"),
-                f"{parameters.get('kind')} is read by {wanted}, not by {driver}",
-                f"write `driver: {wanted}`",
                 value=driver,
+                kind=parameters.get("kind"),
+                wanted=wanted,
             )
         self.config(parameters, place)
 
@@ -215,13 +195,12 @@ class _Judging:
         if isinstance(kind, str):
             near = nearest_names(kind, _DRIVERS, limit=1)
             right = kind if kind in _DRIVERS else near[0] if near else right
-        self._report.add(
+        self._report.say(
             "dra-kind-unknown",
             child(path, "apiVersion" if api != API_VERSION else "kind"),
-            f"no kind {shown(kind)} is registered for version {shown(api)}",
-            f"write `apiVersion: {API_VERSION}` and `kind: {right}`",
-            apiVersion=shown(api),
+            api=shown(api),
             kind=shown(kind),
+            right=right,
         )
 
     def _sharing(self, sharing: dict[str, Any] | None, path: str, *, mig: bool) -> None:
@@ -240,11 +219,8 @@ class _Judging:
         shares = consumable_shares(self._context)
         on = self._gates.get("ConsumableShares") and shares not in (None, "", "disabled")
         if strategy == "MPS" and on:
-            self._report.add(
-                "dra-consumable-shares-mps",
-                child(path, "strategy"),
-                f"consumableShares is {shown(shares)}: the preparation of MPS claims fails",
-                "set `consumableShares: disabled`, or use TimeSlicing",
+            self._report.say(
+                "dra-consumable-shares-mps", child(path, "strategy"), shares=shown(shares)
             )
 
     def _iommu(self, iommu: dict[str, Any] | None, path: str) -> None:
@@ -255,50 +231,23 @@ class _Judging:
         fields.boolean("enableAPIDevice")
         policy = fields.text("backendPolicy")
         if policy not in (None, "", "LegacyOnly", "PreferIommuFD"):
-            self._report.add(
-                "dra-iommu-policy-unknown",
-                child(path, "backendPolicy"),
-                f"unknown IOMMU backend policy: {policy}",
-                "one of LegacyOnly, PreferIommuFD",
-                value=policy,
-            )
+            self._report.say("dra-iommu-policy-unknown", child(path, "backendPolicy"), value=policy)
 
     def _vfio(self, path: str) -> None:
         chart = self._context.chart
         if chart is not None and chart.value("webhook.enabled") is True:
-            self._report.add(
-                "dra-vfio-webhook",
-                child(path, "kind"),
-                "the admission webhook refuses VfioDeviceConfig",
-                "disable the webhook, or remove the config: LegacyOnly is the default",
-            )
+            self._report.say("dra-vfio-webhook", child(path, "kind"))
         if not self._gates.get("PassthroughSupport"):
-            self._report.add(
-                "dra-vfio-gate",
-                child(path, "kind"),
-                "the gate PassthroughSupport is off: no VFIO device is published"
-                if gates_known(self._context)
-                else "no VFIO device is published without the gate PassthroughSupport, which is "
-                "off unless values turn it on",
-                "write `featureGates: {PassthroughSupport: true}`",
-            )
+            off = "off" if gates_known(self._context) else "off unless values turn it on"
+            self._report.say("dra-vfio-gate", child(path, "kind"), off=off)
 
     def _domain(self, fields: StrictFields, path: str) -> None:
         if not fields.text("domainID"):
-            self._report.add(
-                "dra-domain-missing",
-                child(path, "domainID"),
-                "domainID cannot be empty",
-                "write the UID of the ComputeDomain",
-            )
+            self._report.say("dra-domain-missing", child(path, "domainID"))
 
     def _allocation_mode(self, fields: StrictFields, path: str) -> None:
         mode = fields.text("allocationMode")
         if mode not in (None, "", "All", "Single"):
-            self._report.add(
-                "dra-allocation-mode-ignored",
-                child(path, "allocationMode"),
-                f"allocationMode {mode} is not checked and works like Single",
-                "one of Single, All",
-                value=mode,
+            self._report.say(
+                "dra-allocation-mode-ignored", child(path, "allocationMode"), value=mode
             )

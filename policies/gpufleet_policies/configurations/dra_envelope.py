@@ -71,24 +71,17 @@ def validate_envelope(document: dict[str, Any], context: Site, report: CheckRepo
     api, kind = str(document["apiVersion"]), str(document["kind"])
     version = api.removeprefix(GROUP)
     if version not in SERVED:
-        report.add(
-            "dra-api-not-served",
-            "apiVersion",
-            f"no supported Kubernetes serves {api}",
-            f"write `apiVersion: {GROUP}v1` and its fields (Kubernetes 1.34)",
-            value=api,
-        )
+        report.say("dra-api-not-served", "apiVersion", value=api)
         return False
     cluster = context.minor
     if cluster is not None and cluster < SERVED[version]:
         needed = ".".join(map(str, SERVED[version]))
-        report.add(
-            "dra-api-not-served",
+        report.say(
+            "dra-api-not-served/older",
             "apiVersion",
-            f"{api} came with Kubernetes {needed}, the cluster has {'.'.join(map(str, cluster))}",
-            f"use Kubernetes {needed} or newer",
             value=api,
             limit=needed,
+            cluster=".".join(map(str, cluster)),
         )
         return False
     _validate_shape(document, version, report)
@@ -96,12 +89,12 @@ def validate_envelope(document: dict[str, Any], context: Site, report: CheckRepo
         report_problem(problem, SCHEMA_CODES, report, code="dra-field-too-new")
     path = ".".join(HOLDERS[kind])
     for place, off in dropped_fields(mapping_at(document, path), path, context):
-        report.add(
+        report.say(
             "dra-kubernetes-gate-off",
             place,
-            f"{off.message}: the API server drops the field and does not report it",
-            f"use Kubernetes {off.on_since}, or switch the gate on and name it in `featureGates`",
             gate=off.gate,
+            reason=off.message,
+            on_since=off.on_since,
         )
     spec = mapping_at(document, path)
     if kind == "DeviceClass":
@@ -135,13 +128,7 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
             fix = f"write `exactly: {{{name}: ...}}`: only v1beta1 has it next to `name`"
         elif steps == ("spec", "devices") and document["kind"] == "ResourceClaimTemplate":
             fix = "write `devices` in `spec.spec`, which is the spec of the claim"
-        report.add(
-            "dra-field-unknown",
-            path_of(steps, ""),
-            f'strict decoding error: unknown field "{name}"',
-            fix,
-            value=name,
-        )
+        report.say("dra-field-unknown", path_of(steps, ""), value=name, fix=fix)
 
 
 _FLAT = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations")
@@ -156,12 +143,7 @@ def _validate_devices(
 ) -> None:
     entries = as_list(devices.get("requests")) or []
     if not entries:
-        report.add(
-            "dra-no-requests",
-            f"{path}.requests",
-            "the claim has no request: nothing is allocated, and its config has no effect",
-            "write `requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]`",
-        )
+        report.say("dra-no-requests", f"{path}.requests")
     names: set[str] = set()
     requests: list[DraRequest] = []
     for index, entry in enumerate(entries):
@@ -179,7 +161,7 @@ def _validate_devices(
             validate_references(item, known, place, report)
             if group == "config" and as_mapping(item.get("opaque")) is None:
                 path = child(place, "opaque")
-                report.add("dra-field-missing", path, "a config needs opaque", "write `opaque`")
+                report.say("dra-field-missing", path)
             if group == "config":
                 _validate_fit(item, requests, place, report)
             else:
@@ -189,16 +171,10 @@ def _validate_devices(
 def _name(item: Mapping[str, Any], place: str, names: set[str], report: CheckReport) -> str:
     written = item.get("name")
     name = written if isinstance(written, str) and _LABEL.fullmatch(written) else ""
-    if not name or name in names:
-        report.add(
-            "dra-request-name",
-            child(place, "name"),
-            f"two requests are called {name}"
-            if name
-            else f"the name of a request is {shown(written)}, a DNS-1123 label is needed",
-            "give each a different name" if name else "write `name: gpu`",
-            value=name or shown(written),
-        )
+    if name in names:
+        report.say("dra-request-name", child(place, "name"), value=name)
+    elif not name:
+        report.say("dra-request-name/label", child(place, "name"), value=shown(written))
     names |= {name} - {""}
     return name or str(written)
 
@@ -215,11 +191,11 @@ def _ways(
         if not flat and not options and "deviceClassName" in item:
             return  # reported as an unknown field, with the same fix
         choice = "deviceClassName" if flat else "exactly"
-        report.add(
+        report.say(
             "dra-request-kind",
             place,
-            f"exactly one of {choice} or firstAvailable is required",
-            f"keep one of {choice} and firstAvailable"
+            choice=choice,
+            fix=f"keep one of {choice} and firstAvailable"
             if options
             else "write `exactly: {deviceClassName: gpu.nvidia.com}`"
             if not flat
@@ -241,19 +217,12 @@ def _validate_request(request: DraRequest, context: Site, report: CheckReport) -
     number = integer(count)
     place = child(request.path, "count")
     if number is not None and (number < 0 or (number > 0 and mode == "All")):
-        report.add(
-            "dra-count-invalid",
-            place,
-            f"count is {number}"
-            + (" and allocationMode is All, which takes none" if mode == "All" else ""),
-            "remove `count`" if mode == "All" else "write 1 or more",
-            value=number,
-        )
+        if mode == "All":
+            report.say("dra-count-invalid/all", place, value=number)
+        else:
+            report.say("dra-count-invalid", place, value=number)
     elif number == 0 and mode != "All":
-        report.add(
-            "dra-count-zero", place, "count 0 is treated as absent: one device is allocated",
-            "write 1 or more, or remove the request",
-        )  # fmt: skip
+        report.say("dra-count-zero", place)
     name = request.fields.get("deviceClassName")
     _validate_selectors(request.fields, str(name), request.path, context, report)
 
@@ -261,37 +230,21 @@ def _validate_request(request: DraRequest, context: Site, report: CheckReport) -
 def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> None:
     name, place = request.fields.get("deviceClassName"), child(request.path, "deviceClassName")
     if not isinstance(name, str) or not name:
-        report.add(
-            "dra-class-missing",
-            place,
-            "a request needs a device class",
-            f"one of {', '.join(CLASSES)}",
-        )
+        report.say("dra-class-missing", place, classes=", ".join(CLASSES))
         return
     chart = context.chart
     off = chart is not None and chart.name == PROGRAM and (
         chart.value("resources.gpus.enabled") is False
     )  # fmt: skip
     if off and CLASSES.get(name) is not None:
-        report.add(
-            "dra-class-off",
-            place,
-            f"the chart has resources.gpus.enabled: false and creates no class {name}",
-            "write `resources: {gpus: {enabled: true}}` and `gpuResourcesEnabledOverride: true`",
-            value=name,
-        )
+        report.say("dra-class-off", place, value=name)
     if name in CLASSES or name in context.device_classes or not name.endswith("nvidia.com"):
         return
     near = [known for known in CLASSES if _FORMS.sub(r"\1", name) == known]
-    alike = bool(near)
-    report.add(
-        "dra-class-misspelt" if alike else "dra-class-unknown",
-        place,
-        f"the driver's chart creates no device class {name}"
-        + ("" if alike else ", and this text does not either: without it nothing is allocated"),
-        f"write `{near[0]}`" if alike else f"one of {', '.join(CLASSES)}",
-        value=name,
-    )
+    if near:
+        report.say("dra-class-misspelt", place, value=name, near=near[0])
+    else:
+        report.say("dra-class-unknown", place, value=name, classes=list(CLASSES))
 
 
 def _validate_selectors(
@@ -310,12 +263,7 @@ def _validate_selectors(
             where = child(child(place, "cel"), "expression")
             validate_selector(expression, device_class, gpu, where, report)
         elif cel is None:
-            report.add(
-                "dra-field-missing",
-                child(place, "cel"),
-                "a selector needs cel",
-                "write `cel: {expression: ...}`",
-            )
+            report.say("dra-field-missing/selector", child(place, "cel"))
 
 
 def _validate_fit(
@@ -333,22 +281,21 @@ def _validate_fit(
             if name not in (request.name, request.name.partition("/")[0]):
                 continue
             if request.type is not None and request.type != wanted:
-                report.add(
+                report.say(
                     "dra-config-mismatch",
                     f"{place}.opaque.parameters.kind",
-                    f"cannot apply {kind} to a device of type {request.type}, which request "
-                    f"{request.name} allocates",
-                    f"write `kind: {_kind_of(request.type)}`",
                     value=kind,
+                    type=request.type,
+                    name=request.name,
+                    wanted=_kind_of(request.type),
                 )
     types = {request.type for request in requests}
     if types and not named and None not in types and wanted not in types:
-        report.add(
+        report.say(
             "dra-config-unused",
             f"{place}.opaque.parameters.kind",
-            f"no request allocates a device that takes {kind}: the config has no effect",
-            f"write `kind: {_kind_of(str(next(iter(types))))}`",
             value=kind,
+            wanted=_kind_of(str(next(iter(types)))),
         )
 
 
@@ -361,8 +308,7 @@ def _validate_constraint(
 ) -> None:
     keys = ("matchAttribute", "distinctAttribute")
     if sum(key in item for key in keys) != 1:
-        text = f"exactly one of {keys[0]} and {keys[1]} is required"
-        report.add("dra-field-missing", child(place, keys[0]), text, f"write one {keys[0]}")
+        report.say("dra-field-missing/attribute", child(place, keys[0]))
     for key in keys:
         value = item.get(key)
         if not isinstance(value, str):
@@ -375,12 +321,7 @@ def _validate_constraint(
             and name not in FORMER
             and not any(name in attribute_names(kind) for kind in types)
         ):
-            report.add(
-                "dra-constraint-attribute",
-                child(place, key),
-                f"{value} is not an attribute with its domain"
-                if not slash
-                else f"the driver publishes no attribute {name}: no devices satisfy the constraint",
-                f"write such as {DRIVER}/parentUUID or resource.kubernetes.io/pcieRoot",
-                value=value,
-            )
+            what = "is not an attribute with its domain"
+            if slash:
+                what = "is not published by the driver: no devices satisfy the constraint"
+            report.say("dra-constraint-attribute", child(place, key), value=value, what=what)

@@ -35,12 +35,11 @@ class StrictFields:
             if key not in known:
                 owner = (elsewhere or {}).get(key)
                 near = nearest_fix(key, known, "remove it")
-                self.report.add(
+                self.report.say(
                     "dra-field-unknown",
                     child(self.path, key),
-                    f'strict decoding error: unknown field "{key}"',
-                    near if owner is None else f"remove it: only {owner} has it",
                     value=key,
+                    fix=near if owner is None else f"remove it: only {owner} has it",
                 )
 
     def mapping(self, key: str) -> dict[str, Any] | None:
@@ -67,12 +66,13 @@ class StrictFields:
     def wrong(self, key: str, wanted: str) -> None:
         """Report a value of the wrong type."""
         value = self.data[key]
-        self.report.add(
+        self.report.say(
             "dra-wrong-type",
             child(self.path, key),
-            f"{key} is {kind_of(value)} ({shown(value)}), and must be {wanted}",
-            f"write {wanted}",
             value=shown(value),
+            key=key,
+            kind=kind_of(value),
+            wanted=wanted,
         )
 
 
@@ -95,21 +95,20 @@ def validate_sharing(
         fields.only(("strategy", "timeSlicingConfig", "mpsConfig"))
     strategy = fields.text("strategy") or ""
     if strategy not in STRATEGIES:
-        report.add(
+        report.say(
             "dra-strategy-unknown",
             child(path, "strategy"),
-            f"unknown GPU sharing strategy: {strategy or 'none given'}",
-            nearest_fix(strategy, STRATEGIES),
             value=strategy,
+            strategy=strategy or "none given",
+            fix=nearest_fix(strategy, STRATEGIES),
         )
     elif not gates.get(STRATEGIES[strategy]):
         gate = STRATEGIES[strategy]
-        report.add(
-            "dra-gate-missing" if gates_known else "dra-gate-needed",
+        report.say(
+            "dra-gate-missing",
             child(path, "strategy"),
-            f"{strategy} needs the feature gate {gate}, "
-            + ("which is not enabled" if gates_known else "which is off by default"),
-            f"write `featureGates: {{{gate}: true}}` in the driver's chart",
+            code=None if gates_known else "dra-gate-needed",
+            state="not enabled" if gates_known else "off by default",
             value=strategy,
             gate=gate,
         )
@@ -121,12 +120,7 @@ def validate_sharing(
         place = child(path, "mpsConfig")
         _validate_mps(mps, place, strategy, version, devices, report)
         if strategy == "TimeSlicing" and mig:
-            report.add(
-                "dra-mig-mps-config-ignored",
-                place,
-                "mpsConfig has no effect with the strategy TimeSlicing",
-                "remove it",
-            )
+            report.say("dra-mig-mps-config-ignored", place)
         elif strategy == "TimeSlicing":
             _other(place, "MpsConfig", strategy, report)
     if slicing is not None and strategy == "MPS":
@@ -135,13 +129,7 @@ def validate_sharing(
 
 
 def _other(path: str, block: str, strategy: str, report: CheckReport) -> None:
-    report.add(
-        "dra-other-strategy-config",
-        path,
-        f"cannot use {block} with the '{strategy}' strategy: admission accepts it, the "
-        "preparation of the claim fails",
-        "remove it",
-    )
+    report.say("dra-other-strategy-config", path, block=block, strategy=strategy)
 
 
 def _validate_slicing(
@@ -153,20 +141,14 @@ def _validate_slicing(
     if strategy != "TimeSlicing":
         return
     if slicing.get("interval") is None:
-        report.add(
-            "dra-interval-missing",
-            child(path, "interval"),
-            "timeSlicingConfig without interval makes the driver panic",
-            "write `interval: Default`, or remove timeSlicingConfig",
-        )
+        report.say("dra-interval-missing", child(path, "interval"))
     elif interval is not None and interval not in INTERVALS:
-        report.add(
+        report.say(
             "dra-interval-unknown",
             child(path, "interval"),
-            f"unknown time-slice interval: {interval}",
-            nearest_fix(interval, INTERVALS),
             value=interval,
             allowed=INTERVALS,
+            fix=nearest_fix(interval, INTERVALS),
         )
 
 
@@ -191,13 +173,7 @@ def _validate_mps(
     if threads is not None and number is None:
         fields.wrong(known[0], "a whole number")
     elif number is not None and strategy == "MPS" and not 0 <= number <= 100:
-        report.add(
-            "dra-threads-invalid",
-            child(path, known[0]),
-            f"the active thread percentage is {number}, 0 to 100 are allowed",
-            "write a number from 0 to 100",
-            value=number,
-        )
+        report.say("dra-threads-invalid", child(path, known[0]), value=number)
     if mps.get(known[1]) is not None:
         _validate_limit(mps[known[1]], child(path, known[1]), report)
     for key, value in (fields.mapping(known[2]) or {}).items():
@@ -210,32 +186,13 @@ def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
     written = str(value) if isinstance(value, str | int | float) else ""
     amount: Fraction | None = None if isinstance(value, bool) else quantity(written)
     if amount is None:
-        report.add(
-            "dra-memory-invalid",
-            path,
-            f"{shown(value)} is not a quantity",
-            "write an amount such as 2Gi",
-            value=shown(value),
-        )
+        report.say("dra-memory-invalid", path, value=shown(value))
         return
     whole = -(-amount.numerator // amount.denominator) // _MIB
     if whole < 1:
-        report.add(
-            "dra-memory-too-low",
-            path,
-            f"the limit {value} is below 1 MiB: value set too low",
-            "write 1Mi or more",
-            value=shown(value),
-            limit="1Mi",
-        )
+        report.say("dra-memory-too-low", path, value=shown(value), written=value, limit="1Mi")
     elif amount != whole * _MIB:
-        report.add(
-            "dra-memory-rounded",
-            path,
-            f"{value} is rounded down to {whole} MiB",
-            f"write `{whole}Mi`",
-            value=shown(value),
-        )
+        report.say("dra-memory-rounded", path, value=shown(value), written=value, whole=whole)
 
 
 def _validate_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:
@@ -243,11 +200,4 @@ def _validate_device(key: str, path: str, devices: int | None, report: CheckRepo
         return
     index = int(key) if re.fullmatch(r"[+-]?[0-9]{1,18}", key) else None
     if index is None or index < 0 or (devices is not None and index >= devices):
-        report.add(
-            "dra-device-unknown",
-            path,
-            f"invalid device: {key!r} is neither a UUID nor an index of the claim's devices",
-            "write an index from 0 on, or a UUID such as GPU-...",
-            value=key,
-            limit=devices,
-        )
+        report.say("dra-device-unknown", path, value=key, limit=devices)

@@ -52,22 +52,22 @@ def validate_sizes(holder: Mapping[str, Any], path: str, site: Site, report: Che
     for name, place, value in _fields(holder, path):
         row, found = limits.get(name), len(as_list(value) or ())
         if row is not None and found > row.limit:
-            report.add(
-                "dra-value-invalid",
+            report.say(
+                "dra-value-invalid/entries",
                 place,
-                f"{found} entries: the API server takes at most {row.limit}",
-                _FIXES.get(name, "remove some"),
                 value=found,
                 limit=row.limit,
+                fix=_FIXES.get(name, "remove some"),
             )
         form = _FORMS.get(name)
         if form is not None and isinstance(value, str) and not re.fullmatch(form[0], value):
-            report.add(
-                "dra-value-invalid",
+            report.say(
+                "dra-value-invalid/form",
                 place,
-                f"{shown(value)} is not {form[1]}",
-                f"write {form[2]}",
                 value=value,
+                written=shown(value),
+                form=form[1],
+                example=form[2],
             )
         if name == "opaque":
             _validate_parameters(as_mapping(value) or {}, child(place, "parameters"), report)
@@ -78,12 +78,11 @@ def _validate_parameters(opaque: Mapping[str, Any], place: str, report: CheckRep
     parameters = opaque.get("parameters")
     of_nvidia = str(opaque.get("driver")).endswith("nvidia.com")
     if as_mapping(parameters) is None and not of_nvidia:
-        text, fix = f"parameters is {kind_of(parameters)}, an object is needed", "write an object"
-        report.add("dra-value-invalid", place, text, fix, value=shown(parameters))
+        kind = kind_of(parameters)
+        report.say("dra-value-invalid/object", place, value=shown(parameters), kind=kind)
     size = len(json.dumps(parameters, separators=(",", ":"), default=str).encode())
     if size > _PARAMETERS:
-        text = f"parameters has {size} bytes: the API server takes at most {_PARAMETERS}"
-        report.add("dra-value-invalid", place, text, "shorten it", value=size, limit=_PARAMETERS)
+        report.say("dra-value-invalid/size", place, value=size, limit=_PARAMETERS)
 
 
 def _fields(holder: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, Any]]:
@@ -103,14 +102,7 @@ def validate_resource_name(spec: Mapping[str, Any], path: str, report: CheckRepo
     name = spec.get("extendedResourceName")
     if not isinstance(name, str) or _RESOURCE.fullmatch(name):
         return
-    report.add(
-        "dra-value-invalid",
-        path,
-        f"{shown(name)} is not the name of an extended resource: DOMAIN/NAME outside "
-        "kubernetes.io, and not beginning with `requests.`",
-        "write a name such as `nvidia.com/gpu`",
-        value=name,
-    )
+    report.say("dra-value-invalid", path, value=name, name=shown(name))
 
 
 def validate_references(
@@ -119,14 +111,9 @@ def validate_references(
     """The requests that a config or constraint names: each is there, and named once."""
     before: set[str] = set()
     for at, name in items_at(item, "requests"):
-        if isinstance(name, str) and (name in before or name not in known):
-            report.add(
-                "dra-value-invalid" if name in before else "dra-request-absent",
-                f"{place}.{at}",
-                f"{name} is written twice"
-                if name in before
-                else f"there is no request {name} in the claim",
-                "remove one" if name in before else nearest_fix(name, sorted(known)),
-                value=name,
-            )
+        if isinstance(name, str) and name in before:
+            report.say("dra-value-invalid/twice", f"{place}.{at}", value=name)
+        elif isinstance(name, str) and name not in known:
+            fix = nearest_fix(name, sorted(known))
+            report.say("dra-request-absent", f"{place}.{at}", fix=fix, value=name)
         before.add(str(name))

@@ -36,13 +36,8 @@ def validate_class(
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
     if ("role" in spec) == ("instanceProfile" in spec):
-        report.add(
-            "karpenter-class-exclusive",
-            place,
-            "exactly one of role and instanceProfile is needed, found "
-            + ("both" if "role" in spec else "neither"),
-            "write `role`, the name of the nodes' IAM role",
-        )
+        found = "both" if "role" in spec else "neither"
+        report.say("karpenter-class-exclusive/role", place, found=found)
     terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
     where = child(place, "amiSelectorTerms")
     machines = [row for pool in pools for row in _machines(pool)]
@@ -57,14 +52,12 @@ def validate_class(
         _validate_disk(spec, place, report)
         most = value_at(spec, "kubelet.maxPods")
         if isinstance(most, int) and most <= PODS_OF_NODE:
-            report.add(
+            report.say(
                 "karpenter-max-pods-too-few",
                 child(child(place, "kubelet"), "maxPods"),
-                f"maxPods is {most}, and the node's own pods are {PODS_OF_NODE}: no pod with a "
-                "GPU has room",
-                "write a larger number, or remove maxPods",
                 found=most,
                 limit=PODS_OF_NODE + 1,
+                pods_of_node=PODS_OF_NODE,
             )
 
 
@@ -89,20 +82,9 @@ def _validate_images(
         place = child(child(where, index), "alias")
         family, _, release = alias.partition("@")
         if len(terms) > 1 or len(term) > 1:
-            report.add(
-                "karpenter-class-exclusive",
-                place,
-                "an alias is next to other image terms, which the API server refuses",
-                "keep the alias alone",
-            )
+            report.say("karpenter-class-exclusive", place)
         if not _ended(place, alias, context, report) and release == "latest" and of_gpus:
-            report.add(
-                "karpenter-latest",
-                place,
-                f"{alias}: each release of the image replaces all nodes",
-                f"write {family}@<release>, one you tested",
-                value=alias,
-            )
+            report.say("karpenter-latest", place, value=alias, family=family)
     of_eks = not terms or any(_is_of_eks(term) for term in terms)
     if of_eks:
         _ended(where, str(spec.get("amiFamily")), context, report)
@@ -134,14 +116,15 @@ def _validate_drivers(
             if problem is None:
                 continue
             names = sorted({row.name for row in machines if row.accelerator.gpu == key})
-            report.add(
+            report.say(
                 "karpenter-driver-not-for-gpu",
                 child(child(where, index), "alias"),
-                f"{problem.message}: {', '.join(names[:3])} would advertise no GPU",
-                f"{problem.fix}, in an image that has it, or exclude these machines",
                 found=problem.found,
                 limit=problem.limit,
                 machines=names,
+                reason=problem.message,
+                names=", ".join(names[:3]),
+                fix=f"{problem.fix}, in an image that has it, or exclude these machines",
             )
 
 
@@ -150,13 +133,7 @@ def _ended(place: str, image: str, context: Site, report: CheckReport) -> bool:
     if last is None or (context.minor and context.minor <= tuple(map(int, last.split(".")))):
         return False
     version = f" on Kubernetes {'.'.join(map(str, context.minor))}" if context.minor else ""
-    report.add(
-        "karpenter-al2-ended",
-        place,
-        f"{image}{version}: EKS publishes Amazon Linux 2 up to Kubernetes {last}",
-        "write al2023@<release>",
-        limit=last,
-    )
+    report.say("karpenter-al2-ended", place, limit=last, image=image, version=version)
     return True
 
 
@@ -172,26 +149,15 @@ def _validate_architecture(
         text = f"{term.get('name', '')} {term.get('ssmParameter', '')}".strip()
         other = image_mismatch(text, named_architectures(text), own)
         if other is not None and len(other.machines) == len(own):
-            report.add(
-                "karpenter-image-architecture",
-                child(where, index),
-                other.found,
-                "choose the image of their architecture, or an alias, which follows the machine",
-                needed=list(other.needed),
-            )
+            place, needed = child(where, index), list(other.needed)
+            report.say("karpenter-image-architecture", place, found=other.found, needed=needed)
 
 
 def _validate_parts(terms: Sequence[Mapping[str, Any]], where: str, report: CheckReport) -> None:
     """Images without a driver, where every term is one. User data may install it: then silent."""
     texts = [f"{term.get('name', '')}{term.get('ssmParameter', '')}" for term in terms]
     if texts and all(map(lacks_driver, texts)):
-        report.add(
-            "karpenter-image-without-driver",
-            where,
-            f"{texts[0]} has no driver of NVIDIA: nodes would advertise no GPU",
-            "choose the image with `nvidia` in its name, or an alias, which follows the machine",
-            value=texts[0],
-        )
+        report.say("karpenter-image-without-driver", where, value=texts[0])
 
 
 def _validate_user_data(
@@ -204,21 +170,10 @@ def _validate_user_data(
     if not isinstance(text, str):
         return
     if family == "al2023" and "/etc/eks/bootstrap.sh" in text:
-        report.add(
-            "karpenter-user-data-of-other-family",
-            place,
-            "/etc/eks/bootstrap.sh is a script of Amazon Linux 2: Amazon Linux 2023 has none, and "
-            "Karpenter writes the NodeConfig that nodeadm reads",
-            "remove the call; write what the kubelet needs under `kubelet`, or as a NodeConfig",
-        )
+        report.say("karpenter-user-data-of-other-family", place)
     shell = text.lstrip().startswith(("#!", "MIME-Version"))
     if family == "bottlerocket" and shell:
-        report.add(
-            "karpenter-user-data-of-other-family",
-            place,
-            "Bottlerocket reads settings in TOML and runs no script: Karpenter launches no node",
-            "write settings, `[settings.kubernetes]`; a script belongs into a bootstrap container",
-        )
+        report.say("karpenter-user-data-of-other-family/bottlerocket", place)
 
 
 def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
@@ -232,11 +187,9 @@ def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> 
         sizes.append(int(size))
     largest = max(sizes, default=DEFAULT_DISK)
     if largest < SMALLEST_DISK:
-        report.add(
+        report.say(
             "karpenter-small-disk",
             child(place, "blockDeviceMappings"),
-            f"the largest disk has {largest >> 30} GiB, and images with CUDA fill it",
-            "write ebs.volumeSize: 200Gi on the root device",
             found=largest >> 30,
             limit=SMALLEST_DISK >> 30,
         )
@@ -251,11 +204,4 @@ def validate_overlay(
     own = ("karpenter.sh/nodepool",)
     validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
     if not context.feature_gates.get("NodeOverlay", False):
-        report.add(
-            "karpenter-overlay-gate-off",
-            path,
-            "the overlay does nothing while the feature gate NodeOverlay is off, as it is by "
-            "default",
-            "set settings.featureGates.nodeOverlay: true, and write `featureGates: {NodeOverlay: "
-            "true}` in the context",
-        )
+        report.say("karpenter-overlay-gate-off", path)

@@ -142,15 +142,10 @@ class _Found:
 
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text, alone and against the others."""
-    report = CheckReport(RULES)
+    report = CheckReport(RULES, texts=Path(__file__).parent)
     found = _sorted(list(objects(read)), report)
     if not (found.pools or found.classes or found.overlays or found.former):
-        report.add(
-            "karpenter-nothing-to-judge",
-            "",
-            "there is no NodePool, EC2NodeClass or NodeOverlay here",
-            "give the manifests of Karpenter's pools",
-        )
+        report.say("karpenter-nothing-to-judge", "")
         return report.validation()
     overlays = [item for _, item in found.overlays]
     for path, item in found.pools:
@@ -207,12 +202,12 @@ def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
 
 
 def _not_served(path: str, what: str, fix: str, report: CheckReport) -> None:
-    report.add(
+    report.say(
         "karpenter-version-not-served",
         child(path, "apiVersion"),
-        f"{what} is not served by Karpenter 1",
-        fix,
         value=shown(what),
+        what=what,
+        fix=fix,
     )
 
 

@@ -50,20 +50,9 @@ def validate_purchase(
         return
     terms = value_at(its_class, "spec.capacityReservationSelectorTerms")
     if as_list(terms) and "reserved" not in allowed:
-        report.add(
-            "karpenter-reservation-not-allowed",
-            where,
-            f"the node class names reservations, and the pool buys {', '.join(sorted(allowed))}",
-            f"add `reserved` to {CAPACITY_TYPE}",
-            found=sorted(allowed),
-        )
+        report.say("karpenter-reservation-not-allowed", where, found=sorted(allowed))
     elif not as_list(terms) and allowed == {"reserved"}:
-        report.add(
-            "karpenter-reserved-without-reservation",
-            where,
-            "the pool buys reserved capacity only, and its node class names no reservation",
-            "write capacityReservationSelectorTerms in the node class",
-        )
+        report.say("karpenter-reserved-without-reservation", where)
 
 
 def _allowed(pool: PoolParts) -> set[str]:
@@ -95,24 +84,21 @@ def validate_network(
         for value in one.values
     }
     if len(zones) != 1:
-        report.add(
+        report.say(
             "karpenter-zones-with-efa",
             where,
-            f"the node class lists {count} EFA interfaces, and the pool may launch in "
-            f"{', '.join(sorted(zones)) or 'every zone of its subnets'}",
-            f"require one zone: {ZONE} In [...], and make a pool for each",
             zones=sorted(zones),
+            count=count,
+            named=", ".join(sorted(zones)) or "every zone of its subnets",
         )
     short = [row.name for row in pool.machines if (row.efa_interfaces or 0) < count]
     if short:
-        report.add(
+        report.say(
             "karpenter-too-many-efa",
             where,
-            f"{', '.join(short)} {'has' if len(short) == 1 else 'have'} fewer than the {count} EFA "
-            "interfaces of the node class: such nodes do not launch",
-            "list the interfaces of the pool's own machines, with a node class for each layout",
             machines=short,
             limit=count,
+            has="has" if len(short) == 1 else "have",
         )
 
 
@@ -166,12 +152,10 @@ def validate_pool(
 def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     disruption = as_mapping(spec.get("disruption")) or {}
     if "expireAfter" in disruption:
-        report.add(
+        report.say(
             "karpenter-expire-after-misplaced",
             child(child(place, "disruption"), "expireAfter"),
-            f"expireAfter {disruption['expireAfter']} is under disruption, where it is dropped "
-            "unseen: nodes live for 720h",
-            "write it as spec.template.spec.expireAfter",
+            disruption=disruption["expireAfter"],
         )
 
 
@@ -179,11 +163,10 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
     if not pool.machines:
         lost = _lost_to_count(pool)
         if not lost and not names_newer(pool.requirements):
-            report.add(
+            report.say(
                 "karpenter-matches-nothing",
                 where,
-                "no machine with GPUs satisfies all requirements",
-                "remove the requirement that excludes your machines: "
+                fix="remove the requirement that excludes your machines: "
                 + ", ".join(dict.fromkeys(one.key for one in pool.requirements)),
             )
     for one in pool.requirements:
@@ -191,13 +174,13 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
             continue
         lost = [row.name for row in _lost_to_count(pool)]
         if lost:
-            report.add(
+            report.say(
                 "karpenter-gpu-count-drops-fractions",
                 child(where, one.index),
-                f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
-                "reports 0 GPUs for machines with a part of a GPU",
-                f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
+                key=one.key,
+                operator=one.operator,
+                values=", ".join(one.values),
             )
     asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
     by_name: dict[str, set[str]] = {}
@@ -212,13 +195,13 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
     for name, gpus in by_name.items():
         if len(gpus) > 1:
             types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
-            report.add(
+            report.say(
                 "karpenter-memories-mixed",
                 where,
-                f"{' and '.join(sorted(gpus))} share the name {name}: {', '.join(types)} are all "
-                "admitted, and pods get either",
-                f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
                 gpus=sorted(gpus),
+                together=" and ".join(sorted(gpus)),
+                name=name,
+                types=", ".join(types),
             )
 
 
@@ -254,14 +237,13 @@ def _validate_limits(
         return
     most = max(int(cpus // (vcpu or 1)) * int(count or 0) for vcpu, count in machines)
     if most < gpus:
-        report.add(
+        report.say(
             "karpenter-limit-reached-first",
             child(place, "cpu"),
-            f"a limit of {limits['cpu']} CPUs is reached with {most} GPU(s), and "
-            f"{limits[GPU]} are allowed",
-            "raise limits.cpu, or remove it",
             found=str(limits["cpu"]),
             gpus=most,
+            cpu=limits["cpu"],
+            count=limits[GPU],
         )
 
 
@@ -302,33 +284,17 @@ def _validate_overlays(
     resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
     parts = sorted(row.name for row in pool.machines if row.fractional)
     if parts and len(parts) == len(pool.machines) and not resources:
-        report.add(
-            "karpenter-fraction-without-overlay",
-            where,
-            f"Karpenter counts no GPU on {', '.join(parts)}, and no NodeOverlay states GPUs",
-            'add a NodeOverlay with `capacity: {nvidia.com/gpu: "1"}` for them',
-            machines=parts,
-        )
+        report.say("karpenter-fraction-without-overlay", where, machines=parts)
     labels = child(child(child(pool.path, "template"), "metadata"), "labels")
     cut = pool.labels.get(MIG_LABEL)
     if isinstance(cut, str) and cut not in PLAIN:
         if not resources:
-            report.add(
-                "karpenter-slices-without-overlay",
-                child(labels, MIG_LABEL),
-                f"nodes have slices ({cut}) that Karpenter does not know: pods that request them "
-                "never get a node",
-                "add a NodeOverlay with the slices of a node as its capacity, or use a managed "
-                "node group",
-                value=cut,
-            )
+            report.say("karpenter-slices-without-overlay", child(labels, MIG_LABEL), value=cut)
     elif pool.labels.get(SHARING_LABEL, "") not in PLAIN and not resources:
-        report.add(
+        report.say(
             "karpenter-shares-without-overlay",
             child(labels, SHARING_LABEL),
-            f"nodes are configured by {pool.labels[SHARING_LABEL]}; if that shares GPUs, Karpenter "
-            "still counts whole ones",
-            "add a NodeOverlay with the shares of a node as its capacity",
+            labels=pool.labels[SHARING_LABEL],
         )
 
 

@@ -62,46 +62,33 @@ def _validate_values(values: list[str], known: str, where: str, report: CheckRep
     for index, value in enumerate(values):
         if known and not re.fullmatch(known, value):
             fix = f"write {known.replace('|', ' or ')}"
-            _add_value(value, child(where, index), fix, report)
-
-
-def _add_value(value: str, where: str, fix: str, report: CheckReport) -> None:
-    report.add("karpenter-requirement-invalid", where, f"no node has {value} for this label", fix)
+            place = child(where, index)
+            report.say("karpenter-requirement-invalid", place, value=value, fix=fix)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
-    wrong: tuple[str, str] | None = None
     if not isinstance(operator, str):
         return  # the definition refuses it
     if operator in {"In", "NotIn"} and not values:
-        wrong = f"{operator} needs a value", "write `values: [...]`"
+        report.say("karpenter-requirement-invalid/needs", where, operator=operator)
     elif operator in {"Exists", "DoesNotExist"} and values:
-        wrong = f"{operator} takes no values", "remove them"
+        report.say("karpenter-requirement-invalid/takes", where, operator=operator)
     elif operator in NUMERIC and (len(values) != 1 or not values[0].isdecimal()):
         found = ", ".join(values) or "none"
-        wrong = f"{operator} takes one whole number, found {found}", 'write `values: ["1"]`'
-    if wrong is not None:
-        report.add("karpenter-requirement-invalid", where, *wrong)
+        report.say("karpenter-requirement-invalid/number", where, operator=operator, found=found)
 
 
 def _validate_key(key: str, where: str, report: CheckReport) -> None:
     if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
         near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
-        report.add(
+        report.say(
             "karpenter-label-restricted",
             where,
-            f"{key} is not a label that a pool may select by",
-            f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
             value=key,
+            fix=f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
         )
     elif key in RESTRICTED or (key.startswith("karpenter.sh/") and key != CAPACITY_TYPE):
-        report.add(
-            "karpenter-label-restricted",
-            where,
-            f"{key} is kept for Karpenter itself",
-            "remove it",
-            value=key,
-        )
+        report.say("karpenter-label-restricted/kept", where, value=key)
 
 
 def validate_group(template: Mapping[str, Any], where: str, report: CheckReport) -> None:
@@ -115,12 +102,13 @@ def validate_group(template: Mapping[str, Any], where: str, report: CheckReport)
             for at, zone in enumerate(as_list(item.get("values")) or []):
                 if item.get("operator") == "In" and _REGION.fullmatch(str(zone)):
                     place = child(child(child(where, index), "values"), at)
-                    _add_value(str(zone), place, f"write {zone}a", report)
+                    fix = f"write {zone}a"
+                    report.say("karpenter-requirement-invalid", place, value=str(zone), fix=fix)
         name = key.removeprefix("eks.amazonaws.com/instance-")
         if group == AWS.rstrip("/") and name != key:
             place = child(child(where, index), "key")
             fix = f"write {AWS}instance-{name}"
-            report.add("karpenter-label-of-auto-mode", place, f"{key} narrows no machines", fix)
+            report.say("karpenter-label-of-auto-mode", place, key=key, fix=fix)
 
 
 def _validate_families(values: list[str], where: str, report: CheckReport) -> None:
@@ -129,12 +117,11 @@ def _validate_families(values: list[str], where: str, report: CheckReport) -> No
     for index, value in enumerate(values):
         longer = sorted(name for name in known if name.startswith(value))
         if value[-1:].isdigit() and value not in known and longer:
-            report.add(
+            report.say(
                 "karpenter-family-unknown",
                 child(where, index),
-                f"no machine is of the family {value}",
-                f"write {', '.join(longer)}",
                 value=value,
+                longer=", ".join(longer),
             )
 
 
@@ -145,11 +132,10 @@ def _validate_names(
         if value in known:
             continue
         near = nearest_names(value.lower().removeprefix("nvidia-"), known, limit=1)
-        report.add(
+        report.say(
             "karpenter-gpu-name-unknown",
             child(where, index),
-            f"{value} is not a name that Karpenter gives to a GPU or its maker",
-            f"write {near[0]}" if near else f"one of {', '.join(known)}",
             value=value,
             allowed=list(known),
+            fix=f"write {near[0]}" if near else f"one of {', '.join(known)}",
         )

@@ -31,16 +31,15 @@ RULES = rule_table(
 
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text whose schema is known, and name the others."""
-    report = CheckReport(RULES)
+    report = CheckReport(RULES, texts=Path(__file__).parent)
     found = list(objects(read))
     judged = [(p, o) for p, o in found if has_schema(o.get("apiVersion"), o.get("kind"))]
     if not judged:
-        report.add(
+        report.say(
             "object-nothing-to-judge",
             "",
-            "there is no object whose schema is known",
-            f"give an object of {', '.join(sorted(schema_kinds())[:3])} or another of "
-            f"{len(schema_kinds())} API versions",
+            kinds=", ".join(sorted(schema_kinds())[:3]),
+            count=len(schema_kinds()),
         )
     for path, item in found:
         if (path, item) in judged:
@@ -50,9 +49,10 @@ def validate(read: GoDocument, context: Site) -> Judgement:
                     code = "object-field-too-new"
                     report_problem(problem, CODES, report, path, code)
         else:
-            report.add(
+            report.say(
                 "object-version-unknown",
                 child(path, "kind"),
-                f"the schema of {item.get('apiVersion')} {item.get('kind')} is not known",
+                apiversion=item.get("apiVersion"),
+                kind=item.get("kind"),
             )
     return report.validation()

@@ -43,7 +43,7 @@ class _Found:
 
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text, alone and against the others."""
-    report = CheckReport(RULES)
+    report = CheckReport(RULES, texts=Path(__file__).parent)
     release = context.release_of("kueue")
     found = _Found()
     own = 0
@@ -64,7 +64,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         elif kind == "ResourceFlavor":
             found.flavors.add(name)
     if not own:
-        report.add("kueue-nothing-to-judge", "", "there is no object of Kueue here")
+        report.say("kueue-nothing-to-judge", "")
     _validate_names(found, report)
     return report.validation()
 
@@ -77,13 +77,10 @@ def _validate_version(
     if row is not None and release.numbers is not None and not row.is_in(release.at):
         served = ", ".join(name for name, one in versions.items() if one.is_in(release.at))
         gone = row.gone is not None and not release.at < numbers(row.since)
-        report.add(
-            "kueue-version-not-served",
-            child(path, "apiVersion"),
-            f"Kueue {release} does not serve {row.name}, it "
-            + (f"went with {row.gone}" if gone else f"came with {row.since}"),
-            f"write {served}",
-            value=row.name,
+        came = f"went with {row.gone}" if gone else f"came with {row.since}"
+        where, of = child(path, "apiVersion"), str(release)
+        report.say(
+            "kueue-version-not-served", where, value=row.name, of=of, came=came, served=served
         )
 
 
@@ -100,21 +97,19 @@ def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: Ch
             _once(str(item.get("name")), flavors, child(where, "name"), report)
             given = [_name_of(one) for _, one in items_at(item, "resources")]
             if given != covered:
-                report.add(
+                report.say(
                     "kueue-quota-order",
                     child(where, "resources"),
-                    f"flavor {item.get('name')} has {', '.join(given) or 'nothing'}, and "
-                    f"coveredResources has {', '.join(covered) or 'nothing'}: the same is needed, "
-                    "in the same order",
-                    f"write quotas for {', '.join(covered)}",
+                    name=item.get("name"),
+                    given=", ".join(given) or "nothing",
+                    covered=", ".join(covered) or "nothing",
+                    kept=", ".join(covered),
                 )
 
 
 def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
     if name in seen:
-        report.add(
-            "kueue-listed-twice", path, f"{name} is listed twice", "keep one of them", value=name
-        )
+        report.say("kueue-listed-twice", path, value=name)
     seen.add(name)
 
 
@@ -142,12 +137,14 @@ def _absent(
     path: str,
     report: CheckReport,
 ) -> None:
-    report.add(
-        code,
+    report.say(
+        "kueue-object-absent",
         path,
-        f"there is no {kind} {name} in this text, it has {', '.join(sorted(known))}",
-        nearest_fix(name, known, f"add the {kind}"),
+        code=code,
+        fix=nearest_fix(name, known, f"add the {kind}"),
         value=name,
+        kind=kind,
+        known=sorted(known),
     )
 
 

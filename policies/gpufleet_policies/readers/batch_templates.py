@@ -165,6 +165,11 @@ def _kubeflow(path: str) -> PodMakerKind:
     )
 
 
+_RUNTIME = PodMakerKind(
+    _job_set("spec.template.spec.replicatedJobs", is_template=True), job=JobFields(), trains=True
+)
+_WORKFLOW_TEMPLATE = PodMakerKind(_workflow("spec", is_template=True), job=_ARGO)
+
 BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("batch", "Job"): PodMakerKind(_job, True, job=_JOB),
     ("batch", "CronJob"): PodMakerKind(
@@ -186,16 +191,8 @@ BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
         trains=True,
         starts_together=True,
     ),
-    ("trainer.kubeflow.org", "TrainingRuntime"): PodMakerKind(
-        _job_set("spec.template.spec.replicatedJobs", is_template=True),
-        job=JobFields(),
-        trains=True,
-    ),
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): PodMakerKind(
-        _job_set("spec.template.spec.replicatedJobs", is_template=True),
-        job=JobFields(),
-        trains=True,
-    ),
+    ("trainer.kubeflow.org", "TrainingRuntime"): _RUNTIME,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _RUNTIME,
     ("kubeflow.org", "PyTorchJob"): _kubeflow("spec.pytorchReplicaSpecs"),
     ("kubeflow.org", "MPIJob"): _kubeflow("spec.mpiReplicaSpecs"),
     ("kubeflow.org", "TFJob"): _kubeflow("spec.tfReplicaSpecs"),
@@ -204,12 +201,8 @@ BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("kubeflow.org", "JAXJob"): _kubeflow("spec.jaxReplicaSpecs"),
     ("batch.volcano.sh", "Job"): PodMakerKind(_tasks, job=JobFields(retries="spec.maxRetry")),
     ("argoproj.io", "Workflow"): PodMakerKind(_workflow("spec"), job=_ARGO),
-    ("argoproj.io", "WorkflowTemplate"): PodMakerKind(
-        _workflow("spec", is_template=True), job=_ARGO
-    ),
-    ("argoproj.io", "ClusterWorkflowTemplate"): PodMakerKind(
-        _workflow("spec", is_template=True), job=_ARGO
-    ),
+    ("argoproj.io", "WorkflowTemplate"): _WORKFLOW_TEMPLATE,
+    ("argoproj.io", "ClusterWorkflowTemplate"): _WORKFLOW_TEMPLATE,
     ("argoproj.io", "CronWorkflow"): PodMakerKind(
         _workflow("spec.workflowSpec"),
         job=JobFields(

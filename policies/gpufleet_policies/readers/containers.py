@@ -197,7 +197,11 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
             for port in items(raw.get("ports"))
             if (number := at(port, "containerPort")) is not None
         },
-        variables={name: value for name, value in _environment(raw) if name in _READ_VARIABLES},
+        variables={
+            name: value
+            for name, value in _environment(raw)
+            if name in _READ_VARIABLES or name.endswith("_PORT")
+        },
         interactive=bool(raw.get("stdin") or raw.get("tty")),
         resources_place=resources_place,
     )
@@ -208,7 +212,7 @@ _READ_VARIABLES = (
     *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
     "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
 )
-"""Variables that choose devices, ranks, addresses, ports and weights."""
+"""Variables that choose devices, ranks, addresses and weights; ports are those in `_PORT`."""
 
 
 def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:

@@ -15,7 +15,7 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.building import DataBuilder
 from gpufleet.documents.document import Document
 from gpufleet.documents.go_scalars import go_scalar
-from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS
+from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.shapes import is_mapping, rewritten
@@ -106,12 +106,27 @@ def _documents(text: str, above: int) -> Iterator[Document]:
     if "{{" not in text:
         yield from read_manifests(text, _scalar, above)
         return
+    sets = _application_sets(text, above) if "ApplicationSet" in text else {}
     for document in read_manifests(without_templates(text), _scalar, above):
         data = document.data
+        if document.line in sets:
+            yield sets[document.line]
+            continue
         if is_mapping(data) and str(data.get("kind")) in _TEXT_HOLDERS:
             # Text of values in which one value is filled in has all other values.
             data = DataBuilder(MANIFESTS, _scalar_or_lines, null_keys=True).data(document.node)
         yield replace(document, data=_filled_in(data), is_template=True)
+
+
+def _application_sets(text: str, above: int) -> dict[int, Document]:
+    """First line -> an ApplicationSet with its own `{{...}}`, which its generators fill in; none
+    where the text is a template of Helm."""
+    try:
+        found = list(read_manifests(text, _scalar, above))
+    except UnreadableDocumentError:
+        return {}
+    kind = "ApplicationSet"
+    return {d.line: d for d in found if is_mapping(d.data) and d.data.get("kind") == kind}
 
 
 _TEXT_HOLDERS = frozenset({"Application", "ApplicationSet", "HelmChart", "HelmChartConfig"})

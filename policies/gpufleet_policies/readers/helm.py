@@ -8,7 +8,13 @@ from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.program import Program
-from gpufleet.cluster.release_values import ReleaseValues, joined
+from gpufleet.cluster.release_values import (
+    HeldElsewhere,
+    ReleaseValues,
+    ValuesSource,
+    WrappedRelease,
+    joined,
+)
 from gpufleet.cluster.subject import environment
 from gpufleet.contract.programs.device_plugin_chart import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
@@ -18,9 +24,10 @@ from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
 from gpufleet_policies.readers.reading import boolean, fact, text
+from gpufleet_policies.resolve.hcl import FilePath
 from gpufleet_policies.wrappers.charts import chart_name, known_chart
-from gpufleet_policies.wrappers.judged import NotJudged
-from gpufleet_policies.wrappers.release import merged, set_steps, with_value
+from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.wrappers.release import set_steps, set_value, values_of
 
 
 def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -28,19 +35,6 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     chart = word(document, "chart")
     if not chart.is_known:
         return
-    values = inside(document, "values")
-    written: Any = values
-    if is_list(values):  # Terraform: a list of documents, later ones win
-        written = {}
-        for one in values:
-            data = literal(one) if isinstance(one, str) else one
-            written = merged(written, data) if is_mapping(data) else UNKNOWN
-            if written is UNKNOWN:
-                break
-    if isinstance(written, dict | None):
-        written = _with_settings(document, written)
-    if values is None and not is_mapping(written):
-        written = {}
     name = word(document, "name")
     namespace = word(document, "namespace")
     where = replace(
@@ -49,31 +43,45 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         name=name.value if name.is_known else locator.name,
         namespace=namespace.value if namespace.is_known else "",
     )
-    known_values = written if is_mapping(written) else {}
+    is_here = chart.value.startswith((".", "/")) and known_chart(chart_name(chart.value)) is None
+    sources = tuple(_sources(document))
+    if is_here and document.get("postrender") is not None:  # it may change any object
+        sources += (ValuesSource("postrender", held=HeldElsewhere("patches", "of postrender")),)
+    if is_here or any(one.held is not None for one in sources):
+        held = HeldElsewhere("folder", chart.value) if is_here else None
+        own, version = None if is_here else chart_name(chart.value), word(document, "version").found
+        one = WrappedRelease(own, version, "chart", sources, where.name, where.namespace, held)
+        yield UnopenedRelease(locator=where, release=one)
+        return
+    parts = values_of(sources, literal)
     yield from of_values(
         chart_name(chart.value),
-        known_values,
+        {} if parts.missing else parts.values,
         where,
         version=word(document, "version"),
         place="values",
-        complete=is_mapping(written),
+        complete=not parts.missing,
         namespace=where.namespace,
     )
 
 
-def _with_settings(document: dict[str, Any], values: Any) -> Any:
-    """Values under Terraform's `set` blocks."""
-    for one in items(document.get("set")):
-        name, value = inside(one, "name"), inside(one, "value")
-        steps = set_steps(name) if isinstance(name, str) else None
-        if steps is not None:
-            plain = {"true": True, "false": False}.get(value, value) if _is_text(value) else value
-            values = with_value(values, steps, plain)
-    return values
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _sources(document: dict[str, Any]) -> Iterator[ValuesSource]:
+    """The values of a release as they are written, and single values over them."""
+    values = inside(document, "values")
+    for index, one in enumerate(values if is_list(values) else [values]):
+        place = f"values[{index}]" if is_list(values) else "values"
+        held = HeldElsewhere("file", str(one)) if isinstance(one, FilePath) else None
+        yield ValuesSource(place, {} if one is None else one, held=held)
+    for key in ("set", "set_list", "set_sensitive"):
+        written = document.get(key)
+        for one in [UNKNOWN] if written is UNKNOWN else items(written):
+            name, value = inside(one, "name"), inside(one, "value")
+            steps = set_steps(name) if isinstance(name, str) else None
+            if key == "set_sensitive":
+                value = UNKNOWN
+            elif isinstance(value, str) and inside(one, "type") != "string":
+                value = set_value(value)
+            yield ValuesSource(key, UNKNOWN if steps is None else value, steps or ())
 
 
 def of_values(

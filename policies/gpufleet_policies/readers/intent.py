@@ -66,13 +66,15 @@ def intent(
     return WorkloadIntent(
         model_parameters_billion=parameters,
         model=absent("model") if name is None else known(name, Provenance.INFERRED, "model"),
-        context_tokens=_context_tokens(programs),
+        context_tokens=_tokens_of(programs, _LENGTHS),
+        step_tokens=_tokens_of(programs, ("--max-num-batched-tokens",)),
         offloads=any(_offloads(program) for program in programs),
         precision=precision,
         mode=_declared(annotations, "mode", lambda v: v if v in MODES else None),
         min_gpu_memory_bytes=_declared(annotations, "min-gpu-memory-gib", _gib),
         latency_slo=_declared(annotations, "latency-slo-ms", text),
         throughput_slo=_declared(annotations, "throughput-slo", text),
+        sized_by=_declared(annotations, "sized-by", text),
         environment=_declared(annotations, "environment", text),
         interruptible=_declared(annotations, "interruptible", _yes_or_no),
         checkpoint_seconds=_declared(annotations, "checkpoint-seconds", _seconds),
@@ -122,8 +124,6 @@ def _seconds(value: Any) -> int | None:
 
 
 def _yes_or_no(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
     return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower())
 
 
@@ -136,9 +136,9 @@ _LENGTHS = ("--max-model-len", "--max-total-tokens", "--context-length", "--max-
 """vLLM, TGI, SGLang, TensorRT-LLM: a server does not start without room for one such sequence."""
 
 
-def _context_tokens(programs: Iterable[ContainerProgram]) -> Fact[int]:
+def _tokens_of(programs: Iterable[ContainerProgram], options: tuple[str, ...]) -> Fact[int]:
     for program in programs:
-        written = program.options.single(_LENGTHS)
+        written = program.options.single(options)
         if written is not None:
             return fact(written, _tokens, program.container.place, Provenance.INFERRED)
     return absent("context", Provenance.INFERRED)

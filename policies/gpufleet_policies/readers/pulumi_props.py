@@ -60,7 +60,8 @@ def facts_from_pulumi(
     document = plain(properties)
     if not is_mapping(document):
         return ()
-    return facts_of_properties(resource_type, dict(document), name, urn, path)
+    facts = facts_of_properties(resource_type, dict(document), name, urn, path)
+    return tuple(one for fact in facts for one in _opened(fact))
 
 
 def facts_of_properties(

@@ -27,10 +27,16 @@ def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     for place in inline_patches(document) if is_kustomization(document, locator.file) else ():
         reason = "a patch is validated only with the object that it changes"
         yield NotJudged(locator=locator, what="patch", reason=reason, place=place)
-    for release in releases_of(document, locator.file):
+    generated = document if document.get("kind") == "ApplicationSet" else None
+    found = releases_of(document, locator.file)
+    if generated:  # the audit opens all that are made of one source
+        found = tuple({one.place: one for one in found}.values())
+    for release in found:
         named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
-        if release.needs:
-            yield UnopenedRelease(locator=named, annotations=annotations, release=release)
+        if release.needs or generated:
+            yield UnopenedRelease(
+                locator=named, annotations=annotations, release=release, document=generated
+            )
         else:
             yield from opened(release, named, annotations)
 

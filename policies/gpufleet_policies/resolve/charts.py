@@ -1,19 +1,27 @@
 """Charts of the tree, rendered by `helm template` where helm is installed.
 
-helm gets no network, no plugins and no settings of the user. A chart whose dependencies are not in
-its `charts/` is not rendered: the error is helm's own.
+helm gets no network, no plugins and no settings of the user. It reads a chart as links in a folder
+of its own, with the charts of `file://` that its `charts/` does not have, as `helm dependency
+build` puts them there. Without another dependency a chart is not rendered: the error is helm's own.
 
-Source: helm.sh/helm/v3 cmd/helm/template.go and pkg/cli/environment.go at v3.18.6.
+Sources: helm.sh/helm/v3 cmd/helm/template.go, pkg/cli/environment.go, pkg/chart/dependency.go at
+v3.18.6; fluxcd/source-controller internal/helm/chart/builder_local.go at 118a10e (`valuesFiles`
+replace the `values.yaml` of a chart).
 """
 
+import gzip
+import io
 import json
 import os
+import posixpath
 import re
 import shutil
 import subprocess
 import tempfile
+import time
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +29,7 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
-from gpufleet.documents.paths import text_at
+from gpufleet.documents.paths import entries_at, text_at
 from gpufleet.documents.shapes import mapping
 from gpufleet_policies.readers.document_text import read_documents, yaml_value
 from gpufleet_policies.readers.placeholders import is_filled_in
@@ -29,10 +37,13 @@ from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.resolve.layers import Layer, Layers
 from gpufleet_policies.resolve.made import CLUSTER_WIDE, Made
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
+from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.release import values_of
 
 _SECONDS = 30
 """Longest time for one chart."""
+SECONDS_OF_RUN = 240
+"""Longest time of helm for all charts of a tree together."""
 _OPTIONS = ("--skip-tests", "--skip-schema-validation", "--kube-version")
 """Tests of a chart run on request only; its schema may refer to another machine."""
 _SOURCE = re.compile(r"^---\n# Source: [^/\n]+/(.+)\n", re.MULTILINE)
@@ -54,20 +65,30 @@ def rendered(folder: str, release: WrappedRelease, tree: Tree) -> list[Made]:
     """
     if not tree.is_folder(folder):
         raise UnresolvedError(f"the chart {folder} is not among the files")
-    parts = values_of(release.sources, yaml_value)
-    if parts.missing:
-        raise UnresolvedError(f"its values are not among the files: {parts.missing[0]}")
-    variable = place_of(parts.values, _is_open)
-    if variable is not None:
-        raise UnresolvedError(f"its value {variable} is not known")
-    if any(not tree.is_inside(str(one)) for one in Path(folder).rglob("*") if one.is_symlink()):
-        raise UnresolvedError("a link leads out of the audited files")
+    given = [one for one in release.sources if not one.instead]
+    instead = [
+        one for one in release.sources if one.instead and not (one.held and one.held.optional)
+    ]
+    for one in (own := values_of(instead, yaml_value), parts := values_of(given, yaml_value)):
+        if one.missing:
+            raise UnresolvedError(f"its values are not among the files: {one.missing[0]}")
+        variable = place_of(one.values, _is_open)
+        if variable is not None:
+            raise UnresolvedError(f"its value {variable} is not known")
     name = re.sub(r"[^a-z0-9-]+", "-", release.name.lower())[:53].strip("-")
-    text = _template(folder, name or "release", release.namespace, parts.values)
+    with tempfile.TemporaryDirectory() as home:
+        chart = Path(home, "chart")
+        _lay_out(folder, chart, tree)
+        if instead:
+            (chart / "values.yaml").unlink(missing_ok=True)
+            (chart / "values.yaml").write_text(json.dumps(own.values, default=str), "utf-8")
+        space = "" if is_filled_in(release.namespace) else release.namespace
+        options = ("--namespace", space) if space else ()
+        text = _template(home, [name or "release", str(chart), *options], parts.values, tree)
     if len(text) > MANIFESTS.size:
         raise UnresolvedError(f"its objects are larger than {MANIFESTS.size >> 20} MiB")
     try:
-        return list(_objects(text, folder, release.namespace, tree))
+        return list(_objects(text, folder, space, tree))
     except UnreadableDocumentError as problem:
         raise UnresolvedError(f"its objects cannot be read: {problem}") from None
 
@@ -77,33 +98,116 @@ def _is_open(value: Any) -> bool:
     return value is UNKNOWN or (is_filled_in(value) and not re.search(r"\s", value))
 
 
-def _template(folder: str, name: str, namespace: str, values: Mapping[str, Any]) -> str:
+def parts_of(folder: str, tree: Tree) -> dict[str, str]:
+    """Names and aliases of the charts that a chart of the tree brings along -> folder or archive of
+    each: those in its `charts/`, then its dependencies of `file://`."""
+    found: dict[str, str] = {}
+    for one in sorted(Path(folder, "charts").glob("*")):
+        path = plain(f"{folder}/charts/{one.name}")
+        if one.name.endswith(".tgz"):
+            found[chart_name(one.name)] = path
+        elif (one / "Chart.yaml").is_file():
+            found[text_at(_data(f"{path}/Chart.yaml", tree), "name") or one.name] = path
+    for file in ("Chart.yaml", "requirements.yaml"):
+        for _, row in entries_at(_data(plain(f"{folder}/{file}"), tree), "dependencies"):
+            name, address = text_at(row, "name"), text_at(row, "repository")
+            if address.startswith("file://"):
+                found.setdefault(name, plain(posixpath.join(folder, address[len("file://") :])))
+            if name in found and text_at(row, "alias"):
+                found[text_at(row, "alias")] = found[name]
+    return found
+
+
+def texts_of(folder: str, tree: Tree, depth: int = 0) -> Iterator[bytes]:
+    """Templates and values of a chart and of its parts, archives among them. Raises
+    UnresolvedError."""
+    if folder.endswith(".tgz"):
+        yield _unpacked(tree.content(folder))
+        return
+    own = Path(folder)
+    for one in (*own.glob("templates/**/*"), *own.glob("*values*"), *own.glob("values/*")):
+        if one.is_file():
+            yield tree.content(plain(str(one)))
+    for part in set(parts_of(folder, tree).values()) if depth < _DEEPEST else ():
+        yield from texts_of(part, tree, depth + 1)
+
+
+_DEEPEST = 5
+"""Levels of charts inside charts."""
+_LARGEST = 16 * MANIFESTS.size
+"""Bytes of an archive without compression."""
+
+
+def _unpacked(archive: bytes) -> bytes:
+    """The files of an archive, with their headers."""
+    try:
+        text = gzip.GzipFile(fileobj=io.BytesIO(archive)).read(_LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as problem:
+        raise UnresolvedError(f"an archive cannot be read: {problem}") from None
+    if len(text) > _LARGEST:
+        raise UnresolvedError(f"an archive is larger than {_LARGEST >> 20} MiB")
+    return text
+
+
+def _data(file: str, tree: Tree) -> Mapping[str, Any]:
+    """The first document of a file; empty where there is none that can be read."""
+    try:
+        return mapping(tree.documents(file)[0].data) if Path(file).is_file() else {}
+    except (UnresolvedError, IndexError):
+        return {}
+
+
+def _lay_out(folder: str, into: Path, tree: Tree, depth: int = 0) -> None:
+    """Make a folder with what is in a chart, as links, and the parts that are in other folders."""
+    if not tree.is_folder(folder) or depth > _DEEPEST:
+        raise UnresolvedError(f"its dependency {folder} is not among the files")
+    if any(not tree.is_inside(str(one)) for one in Path(folder).rglob("*") if one.is_symlink()):
+        raise UnresolvedError("a link leads out of the audited files")
+    charts = into / "charts"
+    charts.mkdir(parents=True)
+    for one in Path(folder).iterdir():
+        if one.name not in ("charts", ".git"):
+            (into / one.name).symlink_to(one.resolve())
+    for one in Path(folder, "charts").glob("*"):
+        (charts / one.name).symlink_to(one.resolve())
+    inside = plain(f"{folder}/charts/")
+    for number, part in enumerate(dict.fromkeys(parts_of(folder, tree).values())):
+        if posixpath.dirname(part) != inside:
+            _lay_out(part, charts / f"{number}-{posixpath.basename(part)}", tree, depth + 1)
+
+
+def _template(home: str, arguments: Sequence[str], values: Mapping[str, Any], tree: Tree) -> str:
+    """What `helm template` writes. Raises UnresolvedError."""
     from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION  # slow to import
 
     program = helm()
     if program is None:
         raise UnresolvedError("helm is not installed")
-    with tempfile.TemporaryDirectory() as home:
-        file = Path(home, "values.json")
-        file.write_text(json.dumps(values, default=str), encoding="utf-8")
-        command = [program, "template", name, str(Path(folder).resolve()), "--values", str(file)]
-        command += [*_OPTIONS, f"{DEFAULT_KUBERNETES_VERSION}.0"]
-        command += ["--namespace", namespace] if namespace else []
-        own = {k: v for k, v in os.environ.items() if not k.startswith(("HELM_", "KUBE", "XDG_"))}
-        try:
-            found = subprocess.run(
-                command,
-                capture_output=True,
-                cwd=home,
-                env=own | dict.fromkeys(_FOLDERS, home),
-                stdin=subprocess.DEVNULL,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise UnresolvedError(f"helm needs more than {_SECONDS} s") from None
-        except OSError as problem:
-            raise UnresolvedError(f"helm: {problem.strerror}") from None
+    left = SECONDS_OF_RUN - tree.seconds
+    if left <= 0:
+        raise UnresolvedError(f"the {SECONDS_OF_RUN} s of helm for one run are used up")
+    file = Path(home, "values.json")
+    file.write_text(json.dumps(values, default=str), encoding="utf-8")
+    command = [program, "template", *arguments, "--values", str(file)]
+    command += [*_OPTIONS, f"{DEFAULT_KUBERNETES_VERSION}.0"]
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("HELM_", "KUBE", "XDG_"))}
+    begun = time.monotonic()
+    try:
+        found = subprocess.run(
+            command,
+            capture_output=True,
+            cwd=home,
+            env=own | dict.fromkeys(_FOLDERS, home),
+            stdin=subprocess.DEVNULL,
+            timeout=min(_SECONDS, left),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnresolvedError(f"helm needs more than {min(_SECONDS, left):g} s") from None
+    except OSError as problem:
+        raise UnresolvedError(f"helm: {problem.strerror}") from None
+    finally:
+        tree.seconds += time.monotonic() - begun
     if found.returncode:
         lines = found.stderr.decode("utf-8", errors="replace").splitlines()
         errors = [line for line in lines if line.startswith("Error: ")] or lines or ["no output"]
@@ -128,11 +232,22 @@ def _objects(text: str, folder: str, namespace: str, tree: Tree) -> Iterator[Mad
             if namespace and kind not in CLUSTER_WIDE and not text_at(data, "metadata.namespace"):
                 own = {**mapping(data.get("metadata")), "namespace": namespace}
                 data = {**data, "metadata": own}
-            file = plain(f"{folder}/{name}")
+            file = _file_of(folder, name, tree)
             written = _template_of(file, data, number[file, kind], tree)
             number[file, kind] += 1
             layer = Layer(file, written, written.data)
             yield Made(data, Layers(data, [layer], is_rendered=True))
+
+
+def _file_of(folder: str, name: str, tree: Tree) -> str:
+    """The file of a template, by the name that helm gives it: `charts/NAME/templates/x.yaml`; the
+    archive, where it is in one."""
+    first, _, rest = name.partition("/")
+    part, _, below = rest.partition("/")
+    path = parts_of(folder, tree).get(part) if first == "charts" and below else None
+    if path is None:
+        return plain(f"{folder}/{name}")
+    return path if path.endswith(".tgz") else _file_of(path, below, tree)
 
 
 def _template_of(file: str, data: Mapping[str, Any], at: int, tree: Tree) -> Document:

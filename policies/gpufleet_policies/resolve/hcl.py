@@ -1,8 +1,8 @@
 """Text of HCL (`.tf`) as blocks of literal values: computed values are UNKNOWN.
 
 Supported are blocks, attributes, texts, numbers, booleans, lists, objects, heredocs, `toset`,
-`tolist`, `jsonencode` and `yamldecode` of literals, and references to variables and locals of the
-caller. Every other expression is UNKNOWN.
+`tolist`, `jsonencode` and `yamldecode` of literals, `file` of a text, and references to variables
+and locals of the caller and to `path.module`. Every other expression is UNKNOWN.
 
 Source: hashicorp/hcl hclsyntax/spec.md.
 """
@@ -25,9 +25,16 @@ _LITERAL_CALLS = frozenset(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")
+_REFERENCE = re.compile(r"(?<!\$)\$\{\s*((?:var|local|path)\.[\w-]+)\s*\}")
 INSERTED = "__INSERTED__"
 """Replacement of an expression in a text of several lines."""
 _DEEPEST = 60
+
+
+class FilePath(str):
+    """Path of the file that has the text of a value: `file("a.yaml")`."""
+
+    __slots__ = ()
 
 
 class HclError(ValueError):
@@ -89,7 +96,7 @@ def _tokens(text: str) -> list[Token]:
 class _Reader:
     def __init__(self, tokens: list[Token], known: Mapping[str, Any]) -> None:
         self._tokens = tokens
-        self._known = known
+        self._known = {"path.module": ".", **known}
         self._at = 0
 
     def _peek(self) -> Token:
@@ -159,7 +166,7 @@ class _Reader:
         if depth > _DEEPEST:
             raise HclError(f"line {token.line}: more than {_DEEPEST} levels")
         if token.kind == "text":
-            return _text(token.text)
+            return self._text(token.text)
         if token.kind == "heredoc":
             return UNKNOWN if "%{" in token.text else _EXPRESSION.sub(INSERTED, token.text)
         if token.kind == "number":
@@ -180,19 +187,28 @@ class _Reader:
         if token.text in fixed:
             return fixed[token.text]
         following = self._peek()
-        if following.text == "(" and token.text in _LITERAL_CALLS:
+        if following.text == "(" and token.text in (*_LITERAL_CALLS, "file"):
             self._at += 1
             self._lines()
             value = self._expression(depth + 1)
             self._lines()
             if self._peek().text == ")":
                 self._at += 1
-                return value
+                if token.text == "file":
+                    return FilePath(value) if isinstance(value, str) else UNKNOWN
+                return UNKNOWN if isinstance(value, FilePath) else value
             return UNKNOWN
-        if following.text == "." and token.text in ("var", "local"):
+        if following.text == "." and token.text in ("var", "local", "path"):
             self._at += 1
             return self._known.get(f"{token.text}.{self._next().text}", UNKNOWN)
         return UNKNOWN
+
+    def _text(self, written: str) -> Any:
+        parts = [_text(one) for one in _REFERENCE.split(written[1:-1])]
+        parts[1::2] = [self._known.get(str(one), UNKNOWN) for one in parts[1::2]]
+        if any(type(one) not in (str, int) for one in parts):
+            return UNKNOWN
+        return "".join(map(str, parts))
 
     def _list(self, depth: int) -> Any:
         found: list[Any] = []
@@ -249,8 +265,7 @@ class _Reader:
             open_signs -= token.text in (")", "]", "}")
 
 
-def _text(written: str) -> Any:
-    bare = written[1:-1]
+def _text(bare: str) -> Any:
     plain = bare.replace("$${", "").replace("%%{", "")
     if "${" in plain or "%{" in plain:
         return UNKNOWN

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.shapes import as_mapping, is_list, is_mapping
-from gpufleet_policies.resolve.hcl import Block, HclError, read_hcl
+from gpufleet.documents.shapes import as_mapping, is_list, is_mapping, rewritten
+from gpufleet_policies.resolve.hcl import Block, FilePath, HclError, read_hcl
 from gpufleet_policies.resolve.tree import plain
 
 SOURCE = "terraform-aws-modules/eks/aws"
@@ -149,7 +149,10 @@ class Configuration:
             if block.kind == "resource" and len(block.labels) == 2:
                 if block.attributes.get("count") != 0:
                     address = f"{prefix}{'.'.join(block.labels)}"
-                    yield DeclaredResource(file, block, address, values_of(block))
+                    values = values_of(block)
+                    if block.labels[0] != "helm_release":  # a file of the tree is read itself
+                        values = rewritten(values, _without_file)
+                    yield DeclaredResource(file, block, address, values)
             elif block.kind == "module" and block.labels:
                 yield from self._of_module(file, block, folder, prefix, depth)
 
@@ -199,6 +202,10 @@ def values_of(block: Block) -> dict[str, Any]:
         elif values.get(below.kind) is not UNKNOWN:
             values.setdefault(below.kind, []).append(values_of(below))
     return values
+
+
+def _without_file(value: Any) -> Any:
+    return UNKNOWN if isinstance(value, FilePath) else value
 
 
 def holds_unknown(values: Any) -> bool:

@@ -3,6 +3,7 @@
 import os
 import posixpath
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from gpufleet.documents.document import Document
@@ -21,9 +22,15 @@ class Tree:
     def __init__(self, roots: Iterable[str], instead: Mapping[str, bytes] | None = None) -> None:
         """`instead`: contents that are read in place of files, by name."""
         self._instead = {plain(name): text for name, text in (instead or {}).items()}
-        folders = {os.path.dirname(root) for root in roots}  # noqa: PTH120  texts: thousands of them
-        self._roots = _outermost({os.path.realpath(_repository(root)) for root in folders})
+        self._named = roots
         self._read: dict[str, list[Document]] = {}
+        self.seconds = 0.0
+        """Time that programs took for it."""
+
+    @cached_property
+    def _roots(self) -> set[str]:
+        folders = {os.path.dirname(root) for root in self._named}  # noqa: PTH120  thousands of texts
+        return _outermost({os.path.realpath(_repository(root)) for root in folders})
 
     def kustomization(self, folder: str) -> str | None:
         """The name of the kustomization of a folder; None where it has none."""
@@ -87,6 +94,11 @@ def _repository(root: str) -> Path:
 def plain(path: str) -> str:
     """A path as readings are named."""
     return posixpath.normpath(path.replace("\\", "/"))
+
+
+def start_of(folder: str) -> str:
+    """The beginning of the names of all files below a folder."""
+    return "" if folder == "." else f"{folder.rstrip('/')}/"
 
 
 def is_remote(path: str) -> bool:

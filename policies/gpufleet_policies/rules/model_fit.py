@@ -8,7 +8,6 @@ from fractions import Fraction
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
-from gpufleet.partition.grant import Grant
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
@@ -62,7 +61,8 @@ class _Better:
 
 @written_rule("gpu-oversized-for-model")
 def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
+    """One question: does something cheaper hold the model? A latency or throughput goal mutes it,
+    and a plan, which compared everything that the workload may run on.
 
     In this order: a share or slice the fleet offers; below 35 % of the memory fewer, smaller or
     cheaper GPUs; half the GPUs of a tensor-parallel copy with a fifth to spare; a usual card in
@@ -106,20 +106,15 @@ def _shared(context: RuleContext, request: ModelRequest, share: Share | None) ->
     if share is None:
         return None
     pool, part, saved, price = share
+    shared = "" if part.replicas == 1 else f", one of {part.replicas} shares of a device"
     return _Better(
-        f"{part.resource} of pool {pool.name} has {gib(part.memory_bytes or 0)}{_isolation(part)}",
+        f"{part.resource} of pool {pool.name} has {gib(part.memory_bytes or 0)}{shared}",
         f"request `{part.resource}: 1` instead of `{GPU}: {request.gpus}`",
         saved,
         price,
         stops=_is_small(context, request),
         here=True,
     )
-
-
-def _isolation(share: Grant) -> str:
-    if share.replicas == 1:
-        return ""
-    return f", one of {share.replicas} shares of a device"
 
 
 def _cheaper(context: RuleContext, request: ModelRequest) -> _Better | None:

@@ -33,6 +33,10 @@ ENGINE_NAMES = meanings("format of weights")
 _SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}
 """The smaller one, for what must certainly not fit."""
 
+STEP_TOKENS = 2048
+"""Tokens of a step that a server takes by default; 8192 on GPUs of 70 GiB and more but the A100
+(vllm/engine/arg_utils.py, `get_batch_defaults`): the smaller one, for what must not fit."""
+
 _ROUNDED = Decimal("1.25")
 """Maximum number of a model's parameters divided by that in its name: Gemma-7b has 1.22."""
 
@@ -174,15 +178,17 @@ def longest_sequence(intent: WorkloadIntent) -> int | None:
 
 def sequence_cache(intent: WorkloadIntent, catalogue: Catalogue) -> tuple[int, int]:
     """Tokens of the longest sequence that vLLM keeps room for, and bytes of its cache, for models
-    of the catalogue; 0: not known."""
+    of the catalogue; 0: not known. A window holds a step's tokens too (vllm/v1/
+    kv_cache_interface.py, `SlidingWindowSpec.max_memory_usage_bytes`)."""
     from gpufleet.models.inference import Serving, replica_sequence_bytes
     from gpufleet.models.parallel import Parallelism
 
     written, model = intent.context_tokens, named_model(intent, catalogue)
     tokens = longest_sequence(intent) if written.is_absent else written.found
-    if model is None or not tokens:
+    if model is None or not tokens or intent.step_tokens.is_unknown:
         return 0, 0
-    return tokens, replica_sequence_bytes(model, Serving(tokens), Parallelism(), tokens)
+    serving = Serving(tokens, batched_tokens=intent.step_tokens.or_default(STEP_TOKENS).value)
+    return tokens, replica_sequence_bytes(model, serving, Parallelism(), tokens)
 
 
 @lru_cache(maxsize=256)

@@ -69,13 +69,11 @@ class ModelRequest:
 
 
 def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
-    """Groups that can be checked: no service level, inference, exclusive GPUs, need known."""
-    if workload.intent.has_service_level or not is_inference(workload):
+    """Groups that can be checked: size not chosen, inference, exclusive GPUs, need known."""
+    if workload.intent.has_chosen_size or not is_inference(workload):
         return
     need = memory_need(workload.intent, context.catalogue)
-    if need is None:
-        return
-    if workload.intent.parallel_replicas.is_unknown:
+    if need is None or workload.intent.parallel_replicas.is_unknown:
         return
     copies = workload.intent.parallel_replicas.or_default(1).value
     for group in workload.pod_groups:
@@ -202,7 +200,11 @@ def fits(context: RuleContext, workload: WorkloadFacts) -> list[tuple[ModelReque
 
 
 def runs(context: RuleContext, pool: PoolFacts, request: ModelRequest) -> bool:
-    """Whether the pool's GPU has kernels for the model's format."""
+    """Whether the pool's GPU has kernels for the model's format, and its machines are not reclaimed
+    where the present ones stay."""
+    own = request.hardware.pool
+    if "spot" in pool.capacity and (own is None or "spot" not in own.capacity):
+        return False
     found = context.catalogue.gpu(pool.gpu).compute_capability
     return found is not None and found >= request.need.capability
 
@@ -227,8 +229,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
             room = share.per_node * pool.maximum_nodes
             if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
                 continue
-            part = share.part
-            then = gpu_hour(pool)
+            part, then = share.part, gpu_hour(pool)
             if now is not None and then is not None and now > 0:
                 relative = part * then / now
             elif pool.gpu == request.hardware.gpu:

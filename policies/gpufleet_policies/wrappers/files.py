@@ -4,13 +4,15 @@ Sources: kubernetes-sigs/kustomize api/types/helmchartargs.go and kustomization.
 Charts: `dependencies`; helmfile.readthedocs.io; fleet.rancher.io/ref-fleet-yaml.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at, value_at
+from gpufleet_policies.names import names
 from gpufleet_policies.wrappers.charts import chart_name, known_chart
+from gpufleet_policies.wrappers.release import single_values
 
 Document = Mapping[str, Any]
 
@@ -65,9 +67,13 @@ def _file(name: Any) -> HeldElsewhere:
     return HeldElsewhere("file", str(name))
 
 
-def _chart(written: str) -> tuple[str | None, HeldElsewhere | None]:
-    """The name of a chart, or its folder, where a path is written."""
-    if written.startswith("."):
+def _chart(
+    written: str, repositories: Sequence[str] = ()
+) -> tuple[str | None, HeldElsewhere | None]:
+    """The name of a chart, or its folder, where a path is written, not the name of a repository."""
+    first, sign, _ = written.partition("/")
+    unknown = first not in repositories and known_chart(chart_name(written)) is None
+    if written.startswith(".") or (sign and unknown and "://" not in written):
         return None, HeldElsewhere("folder", written)
     return chart_name(written) or None, None
 
@@ -93,8 +99,13 @@ def is_helmfile(document: Document) -> bool:
     return "kind" not in document and bool(releases) and all("chart" in one for _, one in releases)
 
 
+_UNREAD = frozenset(names("helmfile key that is not read"))
+"""Keys of a release that give values, or change objects, from elsewhere."""
+
+
 def helmfile(document: Document) -> Iterator[WrappedRelease]:
     """Releases of a helmfile."""
+    repositories = [text_at(one, "name") for _, one in entries_at(document, "repositories")]
     for place, entry in entries_at(document, "releases"):
         sources = [
             ValuesSource(f"{place}.{at}", held=_file(one))
@@ -102,7 +113,11 @@ def helmfile(document: Document) -> Iterator[WrappedRelease]:
             else ValuesSource(f"{place}.{at}", one)
             for at, one in items_at(entry, "values")
         ]
-        chart, held = _chart(text_at(entry, "chart"))
+        for key in _UNREAD & entry.keys():
+            held = HeldElsewhere("values", f"of {key}")
+            sources.append(ValuesSource(f"{place}.{key}", held=held))
+        sources += single_values((f"{place}.{at}", one) for at, one in entries_at(entry, "set"))
+        chart, held = _chart(text_at(entry, "chart"), repositories)
         yield WrappedRelease(
             chart,
             text_at(entry, "version") or None,

@@ -13,11 +13,13 @@ from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, text_at, value_at
+from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.wrappers.application_sets import Repository, applications
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import set_steps, set_value
+from gpufleet_policies.wrappers.release import set_steps, set_value, single_values
 
 Document = Mapping[str, Any]
-_FOLDERS = ("GitRepository", "Bucket")
+FOLDERS = ("GitRepository", "Bucket")
 """Kinds of sources whose charts are folders."""
 
 
@@ -26,7 +28,7 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
     namespace = text_at(document, "metadata.namespace")
     own = text_at(document, "spec.chart.spec.chart")
     place, held = "spec.chart.spec.chart", None
-    if text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS:
+    if text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS:
         own, held = "", HeldElsewhere("folder", own)
     elif not own:
         kind = text_at(document, "spec.chartRef.kind")
@@ -50,8 +52,10 @@ def flux(document: Document) -> Iterator[WrappedRelease]:
 
 def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     last: list[ValuesSource] = []
+    missing = value_at(document, "spec.chart.spec.ignoreMissingValuesFiles") is True
     for at, file in items_at(document, "spec.chart.spec.valuesFiles"):
-        yield ValuesSource(f"spec.chart.spec.{at}", held=HeldElsewhere("file", str(file)))
+        held = HeldElsewhere("file", str(file), optional=missing)
+        yield ValuesSource(f"spec.chart.spec.{at}", held=held, instead=True)
     for place, entry in entries_at(document, "spec.valuesFrom"):
         held = HeldElsewhere(
             text_at(entry, "kind"),
@@ -68,7 +72,7 @@ def _flux_sources(document: Document, namespace: str) -> Iterator[ValuesSource]:
     values = value_at(document, "spec.values")
     if values is not None:
         yield ValuesSource("spec.values", values)
-    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in _FOLDERS
+    of_folder = text_at(document, "spec.chart.spec.sourceRef.kind") in FOLDERS
     if of_folder and value_at(document, "spec.postRenderers"):  # they may change any object
         yield ValuesSource("spec.postRenderers", held=HeldElsewhere("patches", "of postRenderers"))
     yield from last
@@ -79,11 +83,26 @@ def argo(document: Document) -> Iterator[WrappedRelease]:
     yield from _application(document, "")
 
 
-def argo_set(document: Document) -> Iterator[WrappedRelease]:
-    """`ApplicationSet`: the releases of its template, one for all clusters it generates."""
-    for release in _application(mapping_at(document, "spec.template"), "spec.template."):
-        name = text_at(document, "metadata.name")
-        yield replace(release, cluster=f"ApplicationSet {name}", name=release.name or name)
+def argo_set(document: Document, repository: Repository | None = None) -> Iterator[WrappedRelease]:
+    """`ApplicationSet`: the releases of its Applications, equal ones once for all clusters."""
+    name = text_at(document, "metadata.name")
+    found: dict[str, WrappedRelease] = {}
+    for one in applications(document, repository or Repository()):
+        for release in _application(one, "spec.template."):
+            sources = release.sources
+            if value_at(document, "spec.templatePatch"):
+                held = HeldElsewhere("patches", "of templatePatch")
+                sources += (ValuesSource("spec.templatePatch", held=held),)
+            what = str((release.place, release.chart, release.version, release.held, sources))
+            several = what in found or is_filled_in(release.cluster)
+            cluster = f"ApplicationSet {name}" if several else release.cluster
+            found[what] = replace(
+                found.get(what, release),
+                cluster=cluster,
+                name=release.name or name,
+                sources=sources,
+            )
+    yield from found.values()
 
 
 _OWN_CLUSTER = ("https://kubernetes.default.svc", "in-cluster", "")
@@ -128,6 +147,9 @@ def _application(document: Document, prefix: str) -> Iterator[WrappedRelease]:
 def _argo_sources(source: Document, place: str, folder: str) -> Iterator[ValuesSource]:
     helm = mapping_at(source, "helm")
     optional = helm.get("ignoreMissingValueFiles") is True
+    if source.get("plugin") is not None:  # it may make any object of the folder
+        plugin = place.removesuffix("helm") + "plugin"
+        yield ValuesSource(plugin, held=HeldElsewhere("patches", "of a plugin"))
     for at, file in items_at(helm, "valueFiles"):
         if isinstance(file, str):
             written = file if file.startswith(("$", "/")) or not folder else f"{folder}/{file}"
@@ -137,14 +159,7 @@ def _argo_sources(source: Document, place: str, folder: str) -> Iterator[ValuesS
         yield ValuesSource(f"{place}.valuesObject", helm["valuesObject"])
     elif helm.get("values") is not None:
         yield ValuesSource(f"{place}.values", helm["values"])
-    for at, entry in entries_at(helm, "parameters"):
-        steps = set_steps(text_at(entry, "name"))
-        value = entry.get("value")
-        if steps is None or value is None:
-            continue
-        if isinstance(value, str) and entry.get("forceString") is not True:
-            value = set_value(value)
-        yield ValuesSource(f"{place}.{at}.value", value, steps)
+    yield from single_values((f"{place}.{at}", one) for at, one in entries_at(helm, "parameters"))
     for at, entry in entries_at(helm, "fileParameters"):
         steps = set_steps(text_at(entry, "name"))
         if steps is not None:

@@ -16,6 +16,7 @@ from gpufleet.cluster.release_values import HeldElsewhere
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.files import is_kustomization
+from gpufleet_policies.wrappers.gitops import FOLDERS
 
 _CHART_FILES = frozenset({"Chart.yaml", "Chart.yml"})
 _MOST_TEXT = 256 << 10
@@ -33,7 +34,7 @@ class Holder:
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Key -> text, of a ConfigMap or Secret."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Key -> path of the file that a generator reads it from."""
+    """Key -> path of the file that a generator reads it from; `chart` -> the folder of a chart."""
     chart: str | None = None
     version: str | None = None
 
@@ -60,12 +61,14 @@ def holders_of(document: Mapping[str, Any], path: str = "") -> Iterator[Holder]:
         chart = chart_name(text_at(document, "spec.url"))
         yield Holder(kind, name, namespace, chart=chart or None, version=version or None)
     elif kind == "HelmChart" and group in ("source.toolkit.fluxcd.io", "helm.cattle.io"):
+        is_folder = text_at(document, "spec.sourceRef.kind") in FOLDERS
         yield Holder(
             kind if group.startswith("source.") else f"{kind} of {group}",
             name,
             namespace,
             chart=chart_name(text_at(document, "spec.chart")) or None,
             version=text_at(document, "spec.version") or None,
+            files={"chart": text_at(document, "spec.chart")} if is_folder else {},
         )
     elif not kind and PurePosixPath(path.replace("\\", "/")).name in _CHART_FILES:
         yield Holder(

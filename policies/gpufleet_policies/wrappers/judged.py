@@ -1,6 +1,8 @@
 """Objects that were not validated, and those that must be read together with other files."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.cluster.subject import Subject
@@ -22,3 +24,5 @@ class UnopenedRelease(Subject):
     """A release of a chart, parts of which are in other objects or files."""
 
     release: WrappedRelease
+    document: Mapping[str, Any] | None = None
+    """The ApplicationSet that it is of; None: another object."""

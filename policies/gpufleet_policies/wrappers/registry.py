@@ -16,7 +16,7 @@ from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, Wrapped
 from gpufleet.documents.paths import entries_at, mapping_at, text_at, value_at
 from gpufleet_policies.wrappers import files, gitops
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import set_steps
+from gpufleet_policies.wrappers.release import single_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,8 @@ def _sources(entry: Mapping[str, Any], fields: ChartFields, prefix: str) -> Iter
     values = value_at(entry, fields.values)
     if values is not None:
         yield ValuesSource(prefix + fields.values, values)
-    for place, one in entries_at(entry, fields.single) if fields.single else []:
-        steps = set_steps(text_at(one, "name"))
-        if steps is not None and one.get("value") is not None:
-            yield ValuesSource(f"{prefix}{place}.value", one["value"], steps)
+    single = entries_at(entry, fields.single) if fields.single else []
+    yield from single_values((f"{prefix}{place}", one) for place, one in single)
 
 
 Reader = Callable[[Mapping[str, Any]], Iterator[WrappedRelease]]

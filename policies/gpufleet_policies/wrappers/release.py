@@ -1,7 +1,7 @@
 """A release of a chart as its wrapper writes it, and its values put together as Helm does."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -110,6 +110,16 @@ def set_value(text: str) -> Any:
     if re.fullmatch(r"[-+]?(?:0|[1-9]\d{0,17})", text) and text[:1] != "+":
         return int(text)
     return text
+
+
+def single_values(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[ValuesSource]:
+    """The value of each `{name, value}`, as `helm --set` reads it; `forceString` keeps a text."""
+    for place, entry in entries:
+        steps, value = set_steps(str(entry.get("name"))), entry.get("value")
+        if isinstance(value, str) and entry.get("forceString") is not True:
+            value = set_value(value)
+        if steps is not None and entry.get("value") is not None:
+            yield ValuesSource(f"{place}.value", value, steps)
 
 
 def found_elsewhere(

@@ -10,7 +10,7 @@ from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.device import Device, whole_gpu
-from gpufleet_planner.sizing.serving_rates import serving_replica, serving_speed
+from gpufleet_planner.sizing.serving_rates import serving_replica
 from tests.planner.sizing.measurements import model
 
 
@@ -108,7 +108,8 @@ def latent_token_ms(batch: int, prompt: int, output: int) -> float:
         output_tokens=output,
         weights=WEIGHT_FORMATS["fp8"],
     )
-    speed = serving_speed(model("DeepSeek-R1"), serving, device, Parallelism(tensor=8))
+    replica = serving_replica(model("DeepSeek-R1"), serving, device, Parallelism(tensor=8))
+    speed = None if replica is None else replica.speed(serving.batch)
     assert speed is not None
     return 1000 * speed.token_seconds
 
@@ -117,7 +118,8 @@ def mixture_tokens_per_second(weights: str, tensor: int) -> float:
     device = whole_gpu(load().find_gpu("A100-80GB"))
     assert isinstance(device, Device)
     serving = Serving(256, prompt_tokens=5, output_tokens=200, weights=WEIGHT_FORMATS[weights])
-    speed = serving_speed(model("Mixtral-8x7B"), serving, device, Parallelism(tensor=tensor))
+    replica = serving_replica(model("Mixtral-8x7B"), serving, device, Parallelism(tensor=tensor))
+    speed = None if replica is None else replica.speed(serving.batch)
     assert speed is not None
     return 1 / speed.token_seconds
 

@@ -12,7 +12,7 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.decode_step import DecodeStep
 from gpufleet_planner.sizing.device import Device, whole_gpu
-from gpufleet_planner.sizing.serving_rates import serving_replica, serving_speed
+from gpufleet_planner.sizing.serving_rates import serving_replica
 from tests.planner.sizing.measurements import (
     ROWS,
     Row,
@@ -59,7 +59,8 @@ def test_saturated_throughput_is_as_measured(row: SpeedRow) -> None:
 def test_bandwidth_use_falls_with_tensor_parallelism(name: str, gpus: int, measured: float) -> None:
     device = whole_gpu(load().gpu("A100-80GB"))
     assert isinstance(device, Device)
-    speed = serving_speed(model(name), Serving(256), device, Parallelism(tensor=gpus))
+    replica = serving_replica(model(name), Serving(256), device, Parallelism(tensor=gpus))
+    speed = None if replica is None else replica.speed(1)
     assert speed is not None
     ideal = count_parameters(model(name)).total * 2 / (gpus * 2.039e12)
     # The 70B rows use more of the bandwidth than the 0.65 that is planned with.

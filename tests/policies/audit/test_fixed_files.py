@@ -56,7 +56,8 @@ def test_lines_end_and_a_file_begins_as_they_did(
 def test_a_file_that_cannot_grow_is_as_it_was(tmp_path: Path):
     path = tmp_path / "chat.yaml"
     path.write_text(DIFFERS)
-    program = [sys.executable, "-c", IN_LITTLE_ROOM, str(len(DIFFERS) + 20)]
+    # -B: Python would write compiled files of the limited size, and read them later.
+    program = [sys.executable, "-B", "-c", IN_LITTLE_ROOM, str(len(DIFFERS) + 20)]
     done = subprocess.run(
         [*program, "audit", "--profile", "prod", "--jobs", "1", "--fix", str(path)],
         capture_output=True,

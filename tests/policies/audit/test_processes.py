@@ -22,7 +22,6 @@ from gpufleet_policies.commands.audit_reports import FORMATS
 from gpufleet_policies.fronts.audit import processes, run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading
-from tests.examples import nightly_unless
 
 PROGRAM = [sys.executable, "-m", "gpufleet.cli", "audit"]
 MANY = run.FILES_PER_PROCESS + 20
@@ -151,7 +150,6 @@ def _running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.
     assert not alive, "a process is left behind"
 
 
-@nightly_unless("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py")
 def test_ctrl_c_ends_every_process_without_a_traceback(tmp_path: Path):
     write_manifests(tmp_path, 3000)
     with _running(tmp_path) as (program, _):
@@ -161,7 +159,6 @@ def test_ctrl_c_ends_every_process_without_a_traceback(tmp_path: Path):
     assert errors.strip() == "Aborted!"
 
 
-@nightly_unless("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py")
 def test_no_process_outlives_a_program_that_was_killed(tmp_path: Path):
     write_manifests(tmp_path, 3000)
     with _running(tmp_path) as (program, _):

@@ -16,8 +16,6 @@ from gpufleet_planner.commands.size import command as size
 CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 FREE = {"unplaced", "evidence", "spec", "manifests", "pools", "cluster", "fleetSpec", "fleet"}
 """Parts whose keys are the user's names, or documents of other programs."""
-OLD = {"lower_bound"}
-"""Old spellings that stay for a while."""
 GOOD = {
     "size": "model: Llama-3.1-8B\ncontext: 4096\ngpu: H100-80GB\n",
     "plan": "platform: eks\ncluster: {name: c, region: us-east-1}\nworkloads:\n"
@@ -43,7 +41,7 @@ def odd_keys(value: object) -> set[str]:
     found: set[str] = set()
     if isinstance(value, dict):
         for key, inner in value.items():
-            if not CAMEL.fullmatch(str(key)) and key not in OLD:
+            if not CAMEL.fullmatch(str(key)):
                 found.add(str(key))
             if key not in FREE:
                 found |= odd_keys(inner)

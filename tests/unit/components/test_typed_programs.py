@@ -11,8 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.examples import nightly_unless
-
 FOLDER = Path(__file__).parent / "typed_programs"
 ROOT = Path(__file__).parents[3]
 
@@ -26,7 +24,6 @@ def statements(program: Path) -> dict[int, int]:
     }
 
 
-@nightly_unless("gpufleet/arguments/*", "arguments/spelled_as_files/*", "typed_programs/*")
 def test_every_planted_mistake_is_shown_and_nothing_else(tmp_path: Path) -> None:
     programs = shutil.copytree(FOLDER, tmp_path / "programs")
     settings = {

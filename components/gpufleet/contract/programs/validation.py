@@ -58,6 +58,8 @@ class CheckReport:
 
     rules: RuleTable
     findings: list[Finding] = field(default_factory=list[Finding])
+    texts: Path = _TEXTS
+    """Folder of the rows that this folder does not have."""
 
     def add(
         self,
@@ -88,7 +90,8 @@ class CheckReport:
     ) -> None:
         """Add the finding of a row of `findings.jsonl`; its severity and source are the rule's.
         `code` and `fix` replace those of the row; facts fill the texts and are evidence."""
-        message, fix = rows_of(_TEXTS)[row].texts(fix, facts)
+        found = rows_of(_TEXTS).get(row) or rows_of(self.texts)[row]
+        message, fix = found.texts(fix, facts)
         self.add(code or row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:

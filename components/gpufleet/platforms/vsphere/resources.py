@@ -1,7 +1,8 @@
 """The resources of vSphere that the package's own plugin implements."""
 
+from pulumi.dynamic import ResourceProvider
+
 from gpufleet_vcenter.group_provider import (
-    FormerResourceProvider,
     VsphereGpuNodeGroupProvider,
     VsphereGpuNodeOwnerProvider,
 )
@@ -10,7 +11,7 @@ from gpufleet_vcenter.node import BATCH, GROUP, MACHINE, OWNER
 RESOURCES = {
     GROUP: VsphereGpuNodeGroupProvider(),
     OWNER: VsphereGpuNodeOwnerProvider(),
-    MACHINE: FormerResourceProvider(),
-    BATCH: FormerResourceProvider(),
+    MACHINE: ResourceProvider(),
+    BATCH: ResourceProvider(),
 }
-"""Type -> its implementation."""
+"""Type -> its implementation; the types of earlier versions are records, and nothing is done."""

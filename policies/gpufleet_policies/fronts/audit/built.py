@@ -182,7 +182,7 @@ _OF_FILES = frozenset({"file", "template", "repeated", "terraform"})
 """Reasons that stay with a file, also when a kustomization uses it."""
 
 
-def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
+def with_built(readings: Sequence[Reading], tree: Tree) -> Sequence[Reading]:
     """The readings, with the objects of each kustomization that nothing else builds on."""
     if not any(reading.changes or _inflates(reading) for reading in readings):
         return readings
@@ -190,10 +190,6 @@ def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
     found = [root for root in graph.roots() if graph.is_built(root)]
     if not found:
         return readings
-    tree = Tree(
-        [reading.name for reading in readings],
-        {r.name: r.content for r in readings if r.content is not None},
-    )
     result = [copied(reading) for reading in readings]
     claimed: set[str] = set()
     for root in found:

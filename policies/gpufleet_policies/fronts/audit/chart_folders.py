@@ -1,20 +1,19 @@
 """Charts of the tree, and the objects that they make where helm is installed."""
 
-import contextlib
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
+from gpufleet.cli.at_work import at_work
 from gpufleet.cluster.release_values import WrappedRelease, steps_of
 from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.built import emptied
 from gpufleet_policies.fronts.audit.reading import OF_GPUS, Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
-from gpufleet_policies.resolve.charts import rendered
+from gpufleet_policies.resolve.charts import SECONDS_OF_RUN, parts_of, rendered, texts_of
 from gpufleet_policies.resolve.environment import with_variables
-from gpufleet_policies.resolve.tree import Tree, UnresolvedError
+from gpufleet_policies.resolve.tree import Tree, UnresolvedError, start_of
 from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.charts import is_values_file, known_chart
 
@@ -36,16 +35,21 @@ class ChartFolders:
     """The charts of a run."""
 
     def __init__(
-        self, files: Mapping[str, Reading], charts: Mapping[str, tuple[Reading, Located, str]]
+        self,
+        files: Mapping[str, Reading],
+        charts: Mapping[str, tuple[Reading, Located, str]],
+        tree: Tree,
     ) -> None:
         self.charts = {
             folder: (files[posixpath.normpath(reading.name)], document, name)
             for folder, (reading, document, name) in charts.items()
         }
         self._files = files
-        self._tree = Tree(files)
+        self._tree = tree
         self._used: set[str] = set()
         """Charts that a release of the run names."""
+        self._left: dict[str, str] = {}
+        """Charts that a release may name by a path with variables, with the reason."""
         self._made: set[str] = set()
         """Templates that made an object."""
         self.rendered: set[str] = set()
@@ -58,15 +62,28 @@ class ChartFolders:
         words = (*OF_GPUS, *_OF_GITOPS)
         return any(word in values for word in words) or self._mentions(folder, words)
 
+    def leave(self, written: str, by: str) -> None:
+        """Note that a release names charts by a path with variables: their values are not known."""
+        path = re.sub(r"\$?\{+[^{}]*\}+", "\0", posixpath.normpath(written)).strip("./")
+        pattern = re.compile("(.*/)?" + re.escape(path).replace("\0", ".*"))
+        found = [folder for folder in self.charts if pattern.fullmatch(folder)]
+        self._left.update(dict.fromkeys(found, f"{by} may install it, with values not known"))
+
+    def is_left(self, folder: str) -> bool:
+        """List a chart that a release may name; gives whether there is such a release."""
+        reason = self._left.get(folder)
+        if reason is not None:
+            reading = self.charts[folder][0]
+            reading.not_judged.append(Unjudged(reading.name, 1, folder, "render", reason))
+            self._used.add(folder)
+        return reason is not None
+
     def unused(self, *, makes_releases: bool) -> Iterator[str]:
         """Charts that no release names and that install others, or concern GPUs."""
         words = _OF_GITOPS if makes_releases else OF_GPUS
+        parts = {part for one in self.charts for part in parts_of(one, self._tree).values()}
         for folder, (_, _, name) in self.charts.items():
-            above = posixpath.dirname(folder)
-            is_part = posixpath.basename(above) == "charts" and (
-                (posixpath.dirname(above) or ".") in self.charts
-            )
-            is_done = is_part or folder in self._used or folder in self.rendered
+            is_done = folder in parts or folder in self._used or folder in self.rendered
             if not is_done and known_chart(name) is None and self._mentions(folder, words):
                 yield folder
 
@@ -74,6 +91,7 @@ class ChartFolders:
         self, folder: str, release: WrappedRelease, reading: Reading, document: Located
     ) -> None:
         """Put the objects of a chart into the reading of what installs it."""
+        at_work(f"helm: {folder}, {self._tree.seconds:.0f} s of {SECONDS_OF_RUN} s")
         try:
             objects = rendered(folder, release, self._tree)
         except UnresolvedError as problem:
@@ -100,9 +118,14 @@ class ChartFolders:
         for name, inside in self._parts(folder):
             known = name in self._made or folder in self._used
             if known and re.match(r"(charts/[^/]+/)*templates/", inside):
-                reading = self._files[name]
-                emptied(reading, kept=())
-                reading.problem, reading.templates = "", 0
+                self._empty(name)
+        for name in self._made & self._files.keys():  # of charts in other folders
+            self._empty(name)
+
+    def _empty(self, name: str) -> None:
+        reading = self._files[name]
+        emptied(reading, kept=())
+        reading.problem, reading.templates = "", 0
 
     def values_files(self, folder: str) -> Iterator[str]:
         """Files of values beside a chart, its own among them."""
@@ -113,17 +136,13 @@ class ChartFolders:
 
     def _parts(self, folder: str) -> Iterator[tuple[str, str]]:
         """Files of a chart, with their paths inside of it."""
-        start = "" if folder == "." else f"{folder}/"
+        start = start_of(folder)
         return ((n, n.removeprefix(start)) for n in self._files if n.startswith(start))
 
-    def _mentions(self, folder: str, words: Iterable[bytes]) -> bool:
-        """Whether a template or a file of values has one of these words."""
-        if any(Path(folder, "charts").glob("*.tgz")):
+    def _mentions(self, folder: str, words: Sequence[bytes]) -> bool:
+        """Whether a template or a file of values has one of these words, or cannot be read."""
+        try:
+            texts = (text.lower() for text in texts_of(folder, self._tree))
+            return any(word in text for text in texts for word in words)
+        except UnresolvedError:
             return True
-        for name, inside in self._parts(folder):
-            if inside.startswith(("templates/", "charts/")) or "values" in inside:
-                with contextlib.suppress(UnresolvedError):
-                    text = self._tree.content(name).lower()
-                    if any(word in text for word in words):
-                        return True
-        return False

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.readers.rendered import rendered_root
-from gpufleet_policies.resolve.tree import plain
+from gpufleet_policies.resolve.tree import plain, start_of
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 from gpufleet_policies.wrappers.links import GitOpsLink
 
@@ -51,7 +51,7 @@ class _Graph:
             for index, name in enumerate(self._names)
             if posixpath.basename(name) in KUSTOMIZATIONS
         }
-        self._folders = {above for name in self._names for above in _above(name)}
+        self._folders = {above for name in self._names for above in folders_above(name)}
         claimed: set[int] = set(self._kustomizations.values())
         for folder, index in self._kustomizations.items():
             claimed |= self._read_kustomization(folder, index, readings[index].links)
@@ -107,17 +107,17 @@ class _Graph:
     def _folder(self, written: str, name: str) -> str | None:
         """The folder of a path from the root of a repository, whose place is not known."""
         bare = plain(written.lstrip("/") or ".")
-        for above in _above(name):
+        for above in folders_above(name):
             found = plain(posixpath.join(above, bare))
             if found in self._folders and (bare != "." or found == min(self._folders, key=len)):
                 return found
         return None
 
     def _below(self, folder: str) -> Iterator[Node]:
-        start = "" if folder == "." else f"{folder.rstrip('/')}/"
         for node in self._members:
             kind, name = node
-            if kind in ("kustomization", "folder") and (name == folder or name.startswith(start)):
+            inside = name == folder or name.startswith(start_of(folder))
+            if kind in ("kustomization", "folder") and inside:
                 yield node
 
     def clusters(self) -> list[FilesOfCluster]:
@@ -151,7 +151,7 @@ class _Graph:
 
 def _by_rule(name: str, rules: Sequence[str]) -> str | None:
     """The outermost folder of a file that a pattern names, from the root or from any folder."""
-    for folder in reversed(list(_above(name))):
+    for folder in reversed(list(folders_above(name))):
         parts = folder.split("/")
         for rule in rules:
             wanted = rule.strip("/").split("/")
@@ -161,7 +161,7 @@ def _by_rule(name: str, rules: Sequence[str]) -> str | None:
     return None
 
 
-def _above(name: str) -> Iterator[str]:
+def folders_above(name: str) -> Iterator[str]:
     """Folders of a file, innermost first."""
     while True:
         name = _folder_of(name)

@@ -8,7 +8,8 @@ from pathlib import Path
 from gpufleet.documents.path_globs import matches
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-"""Endings of files that are read below folders. A file that is named itself may have any."""
+"""Endings of files that are read below folders, also before `.gotmpl`, which helmfile fills in. A
+file that is named itself may have any."""
 
 TERRAFORM = frozenset({".tf", ".tofu", ".tfvars"})
 """Endings of files that are read together with the others of their folder."""
@@ -87,11 +88,12 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
         folders: list[str] = []
         for entry in there:
             name = entry.name
+            ending = os.path.splitext(name.removesuffix(".gotmpl"))[1].lower()  # noqa: PTH122
             if _answers(entry.is_dir):
                 hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
                 if not hidden and not entry.is_symlink():
                     folders.append(f"{prefix}{name}")
-            elif os.path.splitext(name)[1].lower() in _LISTED and _answers(entry.is_file):  # noqa: PTH122
+            elif ending in _LISTED and _answers(entry.is_file):
                 linked = entry.is_symlink()
                 whole = _identity(f"{prefix}{name}") if linked else os.path.join(resolved, name)  # noqa: PTH118
                 yield f"{prefix}{name}", whole

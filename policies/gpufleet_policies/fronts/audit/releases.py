@@ -13,18 +13,22 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.fronts.audit.built import copied
 from gpufleet_policies.fronts.audit.chart_folders import ChartFolders, charts_of
+from gpufleet_policies.fronts.audit.clusters import folders_above
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.releases import opened
 from gpufleet_policies.resolve.charts import helm
 from gpufleet_policies.resolve.environment import filled
-from gpufleet_policies.resolve.tree import plain
+from gpufleet_policies.resolve.tree import Tree, plain, start_of
 from gpufleet_policies.resolve.written_lines import Located
+from gpufleet_policies.wrappers.application_sets import Repository
 from gpufleet_policies.wrappers.charts import chart_name, known_chart
+from gpufleet_policies.wrappers.gitops import argo_set
 from gpufleet_policies.wrappers.holders import Holder
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.wrappers.release import found_elsewhere
@@ -52,7 +56,7 @@ class _Values:
     """File, and key of a ConfigMap in it."""
 
 
-def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
+def with_open_releases(readings: Sequence[Reading], tree: Tree) -> Sequence[Reading]:
     """The readings, with the facts of every unopened release in the document of its values.
 
     Values that a release uses are validated as part of it, with its version, and not a second time.
@@ -62,7 +66,7 @@ def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
         return readings
     opened_readings = [copied(reading) for reading in readings]
     search = _Search(opened_readings)
-    folders = ChartFolders(search.by_name, charts)
+    folders = ChartFolders(search.by_name, charts, tree)
     _open_all(search, folders, opened_readings)
     if helm() is not None:
         # Charts that install others first: their releases give values to these.
@@ -112,12 +116,15 @@ def _open_all(search: "_Search", folders: ChartFolders, readings: Sequence[Readi
         for reading in readings:
             reading.unopened = []
         for reading, (unopened, document) in waiting:
-            _open(search, folders, unopened, reading, document)
+            for one in search.of_set(unopened, reading):
+                _open(search, folders, one, reading, document)
 
 
 def _render_alone(search: "_Search", folders: ChartFolders, folder: str) -> None:
     """Render a chart that no release of the run names: as it is, and with each file of values
-    beside it, in the reading of that file."""
+    beside it, in the reading of that file. One that a release may name is listed instead."""
+    if folders.is_left(folder):
+        return
     alone = WrappedRelease(None, None, "", name=posixpath.basename(folder))
     folders.render(folder, alone, *folders.charts[folder][:2])
     for name in folders.values_files(folder):
@@ -144,7 +151,9 @@ def _open(
         )
         search.used.update(found.used for found in values.values())
         held = unopened.release.held
-        local = search.folder(held.name, folder) if held and held.kind == "folder" else ""
+        local = search.folder(held, folder) if held else ""
+        if held is not None and not local and is_filled_in(held.name):
+            folders.leave(held.name, str(unopened.locator))
         if local and known_chart(release.chart or "") is None:
             if folders.use(local, release):
                 folders.render(local, release, reading, document)
@@ -199,13 +208,37 @@ class _Search:
     def chart(self, held: HeldElsewhere, folder: str) -> tuple[str | None, str | None] | None:
         """Name and version of the chart that a reference leads to."""
         if held.kind == "folder":
-            found = self._given.get(("folder", self.folder(held.name, folder)), [])
+            found = self._given.get(("folder", self.folder(held, folder)), [])
             name = chart_name(held.name)
             if not found and known_chart(name) is not None:
                 return name, None
         else:
             found = self._meant(held, folder)
         return (found[0].holder.chart, found[0].holder.version) if found else None
+
+    def of_set(self, unopened: UnopenedRelease, reading: Reading) -> Iterator[UnopenedRelease]:
+        """The releases of an ApplicationSet over the folders and files of the first folder above
+        it that has any of them; another release as it is."""
+        if unopened.document is None:
+            yield unopened
+            return
+        found = [unopened.release]
+        for root in folders_above(plain(reading.name)):
+            start = start_of(root)
+            names = [n.removeprefix(start) for n in self.by_name if n.startswith(start)]
+            repository = Repository(
+                {one for name in names for one in folders_above(name) if one != "."},
+                names,
+                lambda name, root=root: self.values_file(plain(f"{root}/{name}")),
+            )
+            made = list(argo_set(unopened.document, repository))
+            same = [one for one in made if one.place == unopened.release.place]
+            if same and same != [unopened.release]:
+                found = same
+                break
+        for one in found:
+            locator = replace(unopened.locator, cluster=one.cluster)
+            yield replace(unopened, locator=locator, release=one, document=None)
 
     def maps(self, namespace: Any, folder: str) -> dict[str, Mapping[str, str]]:
         """Name -> keys of each ConfigMap that objects of a folder can mean for certain."""
@@ -293,9 +326,12 @@ class _Search:
                 return None
             here = posixpath.dirname(here)
 
-    def folder(self, written: str, folder: str) -> str:
+    def folder(self, held: HeldElsewhere, folder: str) -> str:
         """The folder of a chart of the run; empty: it is elsewhere."""
-        chart = self._file(posixpath.join(written, "Chart.yaml"), folder)
+        given = self._meant(held, folder) if held.kind == "HelmChart" else []
+        own = held.name if held.kind == "folder" else ""
+        written = given[0].holder.files.get("chart", "") if given else own
+        chart = self._file(posixpath.join(written, "Chart.yaml"), folder) if written else None
         return "" if chart is None else posixpath.dirname(chart) or "."
 
 

@@ -30,7 +30,7 @@ from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_environments, with_open_releases
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
-from gpufleet_policies.resolve.tree import plain
+from gpufleet_policies.resolve.tree import Tree, plain
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import validate
@@ -183,7 +183,9 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each completed with facts of the others."""
-    built = with_open_releases(with_built(with_resources(readings)))
+    replaced = {one.name: one.content for one in readings if one.content is not None}
+    tree = Tree([one.name for one in readings], replaced)
+    built = with_open_releases(with_built(with_resources(readings), tree), tree)
     return without_patches(with_runtimes(with_environments(built)))
 
 
