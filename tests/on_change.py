@@ -151,7 +151,7 @@ ON_CHANGE: dict[str, Rested] = {
     "engine/test_workload_kinds.py": Rested(
         (
             *("examples/workload-kinds/", "render/nim.py", "render/scal*.py", "addons/nim*.py"),
-            *("addons/keda.py", "addons/scaled_object.py", "addons/neuron*.py", *EQUIPMENT),
+            *("addons/keda.py", "addons/neuron*.py", *EQUIPMENT),
         ),
         _RECORDED,
     ),

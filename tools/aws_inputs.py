@@ -208,7 +208,6 @@ AWS_REPLACES: Mapping[str, tuple[str, ...]] = {
         "toPort",
         "type",
     ),
-    "aws:ec2/tag:Tag": ("key", "resourceId"),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("securityGroupId",),
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("securityGroupId",),
     "aws:iam/role:Role": ("name", "namePrefix", "path"),

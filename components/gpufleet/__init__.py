@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from gpufleet.addons.gpu_addons import GpuAddons
     from gpufleet.addons.gpu_monitoring import GpuMonitoring
     from gpufleet.addons.gpu_operator import GpuOperator
-    from gpufleet.addons.keda import Keda
+    from gpufleet.addons.keda import GpuScaledObject, Keda
     from gpufleet.addons.kueue_queues import KueueQueues
     from gpufleet.addons.network_operator import NetworkOperator
     from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
     from gpufleet.addons.nim import NimOperator, NimService
-    from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
     from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs
     from gpufleet.gpu_fleet import GpuFleet
@@ -95,7 +94,7 @@ _HOMES = {
     "GpuMonitoring": "gpufleet.addons.gpu_monitoring",
     "GpuOperator": "gpufleet.addons.gpu_operator",
     "GpuPoolArgs": "gpufleet.arguments",
-    "GpuScaledObject": "gpufleet.addons.scaled_object",
+    "GpuScaledObject": "gpufleet.addons.keda",
     "Karpenter": "gpufleet.platforms.eks.karpenter",
     "KarpenterGpuNodePool": "gpufleet.platforms.eks.karpenter_node_pool",
     "Keda": "gpufleet.addons.keda",

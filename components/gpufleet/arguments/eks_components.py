@@ -80,9 +80,6 @@ class KarpenterArgs(TypedDict):
     access_entry: NotRequired[bool]
     """Make an access entry, by which machines with the node role join the cluster. EKS makes one
     by itself for a role of a managed node group, and refuses a second one. Default false."""
-    discovery_ids: NotRequired[list[pulumi.Input[str]]]
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
-    others; those of gpufleet name ids. Default: none."""
     name_prefix: NotRequired[str]
     """First part of names in AWS. Default `gpufleet`."""
     tags: NotRequired[dict[str, str]]

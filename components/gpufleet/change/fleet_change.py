@@ -15,8 +15,12 @@ from gpufleet.change.class_rules import (
 )
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.cut_over_steps import cut_over_steps
-from gpufleet.change.differences import files_differ
-from gpufleet.change.inputs import input_differences, resource_changes, resources_of
+from gpufleet.change.differences import (
+    files_differ,
+    input_differences,
+    resource_changes,
+    resources_of,
+)
 from gpufleet.change.plan import (
     ChangeCapacity,
     ChangePlan,

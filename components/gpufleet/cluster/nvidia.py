@@ -72,8 +72,6 @@ class OperatorChoices(Subject):
     """Whether the driver has a licence configuration."""
     plugin_config_default: Fact[str] = NOTHING
     """Key of the device-plugin ConfigMap for nodes without a label."""
-    selects_nodes: bool = False
-    """Whether it runs on some nodes only."""
     place: str = ""
 
 

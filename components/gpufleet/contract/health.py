@@ -23,8 +23,6 @@ class Repairer:
     source: str
     sets_floor: bool = False
     """Whether its floor can be configured."""
-    sets_pace: bool = False
-    """Whether its number of nodes at the same time can be configured."""
     fixed_percent: int | None = None
     """Without `sets_floor`: the share of a pool's nodes that may be unhealthy, rounded up; None:
     not documented."""
@@ -48,5 +46,4 @@ NVSENTINEL = Repairer(
     keeps="half of the cluster's GPU nodes",
     source="NVIDIA/NVSentinel 073b2f4 distros/kubernetes/nvsentinel/values-full.yaml",
     sets_floor=True,
-    sets_pace=True,
 )

@@ -30,10 +30,8 @@ class HostShare:
 
     machine: str
     vcpus: float | None
-    least_cores: float | None
-    """Physical cores, if each virtual CPU of an x86 machine is a thread."""
     most_cores: float | None
-    """The same, if each virtual CPU is a core. For machine types of clouds both are equal."""
+    """Physical cores: half of the virtual CPUs of an x86 machine of a cloud, which are threads."""
     memory_bytes: float | None
     local_bytes: float | None
     network_gbps: float | None
@@ -66,7 +64,6 @@ def host_share(machine: Machine) -> HostShare:
     return HostShare(
         machine=machine.name,
         vcpus=vcpus,
-        least_cores=vcpus if cores is None else cores,
         most_cores=most,
         memory_bytes=each(machine.memory_bytes),
         local_bytes=each(machine.local_nvme_bytes),

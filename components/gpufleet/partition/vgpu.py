@@ -86,8 +86,6 @@ class VgpuCut:
     license_secret: str | None
     scheduler: VgpuScheduler | None = None
     time_slice_ms: int | None = None
-    whole_slice: bool = False
-    """Whether each vGPU has its own MIG slice; on a larger slice several vGPUs take turns."""
 
     @property
     def promised_time(self) -> Fraction | None:
@@ -197,7 +195,6 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
         declared.license_secret,
         declared.scheduler,
         declared.time_slice_ms,
-        whole,
     )
     return made, findings
 

@@ -4,17 +4,20 @@ room of its pods after smaller ones."""
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
+from typing import TYPE_CHECKING
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.workloads import PlacedWorkload
 from gpufleet_planner.sizing.device import DeviceShare
+
+if TYPE_CHECKING:  # `size` does not wait for the models of a declaration
+    from gpufleet_planner.planning.layouts import FilledPool
+    from gpufleet_planner.planning.workloads import PlacedWorkload
 
 _finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
@@ -105,7 +108,7 @@ def validate_gpu(
 
 
 def validate_order(
-    placed: Sequence[PlacedWorkload], pools: Mapping[str, FilledPool]
+    placed: "Sequence[PlacedWorkload]", pools: "Mapping[str, FilledPool]"
 ) -> Iterator[Finding]:
     """A warning for each workload without room for its pods where smaller ones are scheduled
     first: kube-scheduler puts a pod on the emptiest node that it fits (`NodeResourcesFit`,

@@ -114,7 +114,6 @@ def _device_plugin(
         mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
         dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
-        selects_nodes=bool(values["nodeSelector"] or values["affinity"]),
         place=place,
     )
 

@@ -208,7 +208,6 @@ def _device_plugin(
         mig_strategy=fact(inside(values, "migStrategy"), text, "migStrategy").or_default("none"),
         dcgm_exporter=fact(False, boolean, "dcgmExporter"),
         plugin_config_default=_default_config(values),
-        selects_nodes=bool(inside(values, "nodeSelector") or inside(values, "affinity")),
         place=place,
     )
     for key, value in mapping(inside(values, "config.map")).items():

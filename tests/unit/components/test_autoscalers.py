@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.addons.keda import Keda
-from gpufleet.addons.scaled_object import GpuScaledObject
+from gpufleet.addons.keda import GpuScaledObject, Keda
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.gpu_fleet import GpuFleet
 

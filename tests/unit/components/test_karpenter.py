@@ -168,15 +168,6 @@ def test_names_of_long_clusters_fit(run: Any) -> None:
     assert role.endswith("-karpenter-")
 
 
-def test_others_may_find_subnets_by_tag(run: Any) -> None:
-    recording = run(lambda: Karpenter("karpenter", arguments(discovery_ids=["subnet-1", "sg-1"])))
-    tags = recording.all("aws:ec2/tag:Tag")
-    assert [(t.inputs["resourceId"], t.inputs["key"], t.inputs["value"]) for t in tags] == [
-        ("subnet-1", "karpenter.sh/discovery", "ml"),
-        ("sg-1", "karpenter.sh/discovery", "ml"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -44,8 +44,6 @@ def registrations() -> Iterator[tuple[str, str, dict[str, Any]]]:
         for resource in json.loads(file.read_text(encoding="utf-8")):
             if resource["type"] in TOKENS:
                 yield f"{file.stem} {resource['name']}", resource["type"], resource["inputs"]
-    tag = {"resourceId": "subnet-0a", "key": "karpenter.sh/discovery", "value": "ml"}
-    yield "Karpenter's discovery_ids", aws_objects.SUBNET_TAG, tag
     role = "arn:aws:iam::123456789012:role/nodes"
     entry = {"clusterName": "ml", "principalArn": role, "type": "EC2_LINUX", "tags": {}}
     yield "Karpenter's access_entry", aws_objects.ACCESS_ENTRY, entry

@@ -132,7 +132,6 @@ def test_a_type_as_nvidia_smi_prints_it() -> None:
     assert [f.code for f in found] == ["vgpu-series-not-compute"]
     made_ = partition.vgpu
     assert (made_.per_gpu, made_.memory_bytes, made_.mig_backed) == (48, 2 * GIB, True)
-    assert not made_.whole_slice, "twelve vGPUs take turns on one slice"
     assert made_.type.vcenter == "nvidia_rtx_pro_6000_blackwell_dc-1-2q"
     same = "nvidia_rtx_pro_6000_blackwell_dc-1-2q"
     assert validated("RTX-PRO-6000-BLACKWELL-96GB", same)[0].vgpu.type == made_.type

@@ -1,8 +1,9 @@
 """The context file: facts that it adds to a `Site`."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_fix
@@ -11,7 +12,7 @@ from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Layout, Site
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.shapes import is_mapping
+from gpufleet.documents.shapes import as_list, as_mapping, is_mapping
 from gpufleet.rules.rows import rule_table
 
 KEYS = (
@@ -31,6 +32,7 @@ KEYS = (
 """Keys of the context file."""
 
 RULES = rule_table(*rules_in("context"))
+Read = TypeVar("Read")
 
 UNKNOWN_RELEASE = "unknown"
 """`chart.version` of the context for a release that is named and cannot be read, like any text that
@@ -119,47 +121,34 @@ class _Reading:
             wanted=wanted,
         )
 
-    def text(self, key: str) -> str | None:
+    def given(self, key: str, wanted: str, read: Callable[[Any], Read | None]) -> Read | None:
+        """A value as `read` gives it; None if it is absent, or refused, with a finding."""
         value = self.raw.get(key)
-        if value is None or isinstance(value, str):
-            return value
-        self.wrong(key, "text")
-        return None
+        found = None if value is None else read(value)
+        if value is not None and found is None:
+            self.wrong(key, wanted)
+        return found
+
+    def text(self, key: str) -> str | None:
+        return self.given(key, "text", lambda value: value if isinstance(value, str) else None)
 
     def count(self, key: str) -> int | None:
-        value = self.raw.get(key)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 64:
-            return value
-        self.wrong(key, "an integer from 1 to 64")
-        return None
+        def read(value: Any) -> int | None:
+            return value if type(value) is int and 1 <= value <= 64 else None
+
+        return self.given(key, "an integer from 1 to 64", read)
 
     def layouts(self) -> tuple[Layout | None, ...] | None:
-        value = self.raw.get("gpus")
-        if value is None:
-            return None
-        if isinstance(value, list):
-            entries = cast("list[Any]", value)
-            if all(e is None or _is_layout(e) for e in entries) and 1 <= len(entries) <= 64:
-                return tuple(entries)
-        self.wrong("gpus", "a list of layouts ({profile: count}) and nulls")
-        return None
+        def read(value: Any) -> tuple[Layout | None, ...] | None:
+            entries = as_list(value) or []
+            fit = all(e is None or _is_layout(e) for e in entries) and 1 <= len(entries) <= 64
+            return tuple(entries) if fit else None
+
+        return self.given("gpus", "a list of layouts ({profile: count}) and nulls", read)
 
     def gates(self) -> dict[str, bool]:
-        value = self.raw.get("featureGates")
-        if value is None:
-            return {}
-        if isinstance(value, str):  # the form of the command line: A=true,B=false
-            pairs = [part.partition("=") for part in value.split(",") if part.strip()]
-            if all(text.strip().lower() in ("true", "false") for _, _, text in pairs):
-                return {name.strip(): text.strip().lower() == "true" for name, _, text in pairs}
-        if isinstance(value, dict):
-            gates = cast("dict[str, Any]", value)
-            if all(isinstance(on, bool) for on in gates.values()):
-                return gates
-        self.wrong("featureGates", "a mapping of gate to true or false")
-        return {}
+        wanted = "a mapping of gate to true or false"
+        return self.given("featureGates", wanted, _gates) or {}
 
     def images(self) -> tuple[str, ...]:
         value = self.raw.get("images")
@@ -172,13 +161,12 @@ class _Reading:
         return ()
 
     def version(self) -> Fact[str]:
-        value = self.raw.get("version")
-        if value is None:
-            return NOTHING
-        if isinstance(value, bool) or re.match(r"v?(\d+)\.(\d+)", str(value)) is None:
-            self.wrong("version", "a version such as v0.15.0")
-            return NOTHING
-        return _declared(str(value), "context.version")
+        def read(value: Any) -> str | None:
+            fits = not isinstance(value, bool) and re.match(r"v?(\d+)\.(\d+)", str(value))
+            return str(value) if fits else None
+
+        found = self.given("version", "a version such as v0.15.0", read)
+        return NOTHING if found is None else _declared(found, "context.version")
 
     def kubernetes(self) -> Fact[tuple[int, ...]]:
         """The minor version of the cluster; from `chart` if the file has none."""
@@ -197,17 +185,7 @@ class _Reading:
         return known((int(found[1]), int(found[2])), Provenance.DECLARED, place)
 
     def env(self) -> dict[str, str] | None:
-        value = self.raw.get("env")
-        if value is None:
-            return None
-        if isinstance(value, dict):
-            return {str(k): _env_text(v) for k, v in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            entries = [cast("dict[str, Any]", e) for e in value if isinstance(e, dict)]  # pyright: ignore[reportUnknownVariableType]
-            if len(entries) == len(cast("list[Any]", value)) and all("name" in e for e in entries):
-                return {str(e["name"]): _env_text(e.get("value", "")) for e in entries}
-        self.wrong("env", "a mapping of variable to text")
-        return None
+        return self.given("env", "a mapping of variable to text", _env)
 
     def programs(self) -> tuple[Program, ...]:
         value = self.raw.get("chart")
@@ -264,6 +242,26 @@ def _release(version: str | None) -> Fact[str]:
 
 def _declared(value: str, place: str) -> Fact[str]:
     return known(value, Provenance.DECLARED, place)
+
+
+def _gates(value: Any) -> dict[str, bool] | None:
+    if isinstance(value, str):  # the form of the command line: A=true,B=false
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        words = {name.strip(): text.strip().lower() for name, _, text in pairs}
+        valid = all(text.strip().lower() in ("true", "false") for _, _, text in pairs)
+        return {name: word == "true" for name, word in words.items()} if valid else None
+    gates = as_mapping(value)
+    return gates if gates is not None and all(type(on) is bool for on in gates.values()) else None
+
+
+def _env(value: Any) -> dict[str, str] | None:
+    if (variables := as_mapping(value)) is not None:
+        return {str(name): _env_text(text) for name, text in variables.items()}
+    if (entries := as_list(value)) is None:
+        return None
+    named = [one for entry in entries if "name" in (one := as_mapping(entry) or {})]
+    whole = len(named) == len(entries)
+    return {str(one["name"]): _env_text(one.get("value", "")) for one in named} if whole else None
 
 
 def _is_layout(value: Any) -> bool:

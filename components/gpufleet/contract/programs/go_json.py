@@ -3,6 +3,7 @@
 Source: Go `encoding/json` (decode.go), sigs.k8s.io/yaml v1.6.0 `convertToJSONableObject`.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -82,3 +83,18 @@ def fold(data: Mapping[str, Any], fields: Iterable[str]) -> tuple[dict[str, Any]
 def fold_key(key: str) -> str:
     """The key as the decoder compares it: simple Unicode folding."""
     return key.replace("\u017f", "s").replace("\u212a", "k").lower()
+
+
+def json_problem(text: str) -> str | None:
+    """Why Go's JSON parser refuses the text of an object; None if it accepts it."""
+    try:
+        data: Any = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as problem:
+        return str(problem)
+    if not isinstance(data, dict) and data is not None:
+        return "a JSON object is needed"
+    return None
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not valid JSON number")

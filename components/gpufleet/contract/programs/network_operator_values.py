@@ -7,8 +7,7 @@ from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import chart_codes
 from gpufleet.contract.programs.custom_resources import Objects, objects_of, share_nodes
-from gpufleet.contract.programs.go_json import kind_of, shown
-from gpufleet.contract.programs.json_document import json_problem
+from gpufleet.contract.programs.go_json import json_problem, kind_of, shown
 from gpufleet.contract.programs.network_names import is_rdma_resource
 from gpufleet.contract.programs.nic_policy import (
     CODES,
@@ -176,7 +175,7 @@ def _kind(item: Mapping[str, Any]) -> str:
 def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
     if not isinstance(ipam, str) or not ipam.strip():
         return
-    problem = json_problem(GoDocument(None, text=ipam))
+    problem = json_problem(ipam)
     if problem is not None:
         report.say("network-ipam-not-json", path, problem=problem)
 

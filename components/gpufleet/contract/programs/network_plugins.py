@@ -1,21 +1,22 @@
 """Kinds `rdma-shared-config` and `sriov-config`: the `config` of the RDMA shared device plugin and
 of the SR-IOV network device plugin."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.catalogue.schemas import schema_file
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.go_json import integer, kind_of, shown
-from gpufleet.contract.programs.json_document import validate_json
+from gpufleet.contract.programs.go_json import integer, json_problem, kind_of, shown
 from gpufleet.contract.programs.network_names import (
     is_rdma_resource,
     is_sriov_resource,
     is_subdomain,
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.selector_schema import criteria, validate_selectors, validate_values
 from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
@@ -50,7 +51,10 @@ class PluginConfig:
         del context  # one signature for all kinds
         report = CheckReport(self.RULES)
         note_text(read, report)
-        validate_json(read, f"{self.prefix}-not-json", report)
+        problem = None if read.text is None else json_problem(read.text)
+        if problem is not None:  # YAML, for example
+            code, fix = f"{self.prefix}-not-json", "write JSON, with braces and quoted keys"
+            report.say("not-json", "", code=code, fix=fix, problem=problem)
         allocatable = self.validate_data(read.data, "", report)
         return report.validation(AdvertisedByConfig(allocatable, {}) if self is RDMA else None)
 
@@ -110,8 +114,8 @@ def _rdma_item(
         report.say("rdma-item-invalid/selectors", path)
     if "selectors" in item:
         place = child(path, "selectors")
-        validate_selectors(item["selectors"], criteria("rdma"), place, "rdma", report)
-        validate_values(as_mapping(item["selectors"]) or {}, "deviceIDs", place, "rdma", report)
+        _validate_selectors(item["selectors"], _criteria("rdma"), place, "rdma", report)
+        _validate_values(as_mapping(item["selectors"]) or {}, "deviceIDs", place, "rdma", report)
     devices = as_list(item.get("devices"))
     if "devices" in item and (
         devices is None or not all(isinstance(d, str) and d for d in devices)
@@ -152,11 +156,11 @@ def _sriov_item(
         report.say("sriov-selectors-missing", place, kind=kind)
     elif listed is not None:
         for index, one in enumerate(listed):
-            validate_selectors(one, criteria(kind), child(place, index), "sriov", report)
-            validate_values(as_mapping(one) or {}, "devices", child(place, index), "sriov", report)
+            _validate_selectors(one, _criteria(kind), child(place, index), "sriov", report)
+            _validate_values(as_mapping(one) or {}, "devices", child(place, index), "sriov", report)
     else:
-        validate_selectors(selectors, criteria(kind), place, "sriov", report)
-        validate_values(as_mapping(selectors) or {}, "devices", place, "sriov", report)
+        _validate_selectors(selectors, _criteria(kind), place, "sriov", report)
+        _validate_values(as_mapping(selectors) or {}, "devices", place, "sriov", report)
 
 
 def _validate_names(
@@ -192,6 +196,111 @@ def _valid_name(name: str, prefix: str) -> str:
     allowed = "_." if prefix == "sriov" else "_.-"
     guess = "".join(c if (c.isascii() and c.isalnum()) or c in allowed else "_" for c in name)
     return guess.strip("_.-") or "hostdev"
+
+
+# Device selectors of both plugins, as in the webhook's schemas.
+
+_Schema = Mapping[str, str]
+"""Criterion -> `texts`, `boolean` or `text`."""
+
+_WORDS = {"array": "texts", "boolean": "boolean", "string": "text"}
+
+
+@cache
+def _criteria(device: str) -> _Schema:
+    """The criteria of a type of device: `rdma`, `accelerator`, `netDevice`, `auxNetDevice`."""
+    fields = schema_file("webhook-selectors")["selectors"][device]
+    return {name: _WORDS[field["type"]] for name, field in fields.items()}
+
+
+def _validate_selectors(
+    value: Any, schema: _Schema, path: str, prefix: str, report: CheckReport
+) -> None:
+    """One selectors object: at least one criterion, none unknown, lists of non-empty text.
+
+    Findings: `<prefix>-selectors-empty`, `-selector-unknown`, `-selector-invalid`.
+    """
+    selectors = as_mapping(value)
+    if selectors is None:
+        code = f"{prefix}-selector-invalid"
+        report.say("selectors-no-mapping", path, code=code, kind=kind_of(value))
+        return
+    if not set(selectors) & set(schema):
+        code = f"{prefix}-selectors-empty"
+        report.say("selectors-empty", path, code=code, known=tuple(schema))
+    for key, criterion in selectors.items():
+        place = child(path, key)
+        wanted = schema.get(key)
+        if wanted is None:
+            code, fix = f"{prefix}-selector-unknown", nearest_fix(key, schema)
+            report.say("selector-unknown", place, code=code, fix=fix, value=key)
+        elif not _fits(criterion, wanted):
+            words = {"texts": "a list of text", "boolean": "true or false", "text": "text"}[wanted]
+            code, value = f"{prefix}-selector-invalid", shown(criterion)
+            fix = 'put ids in quotes: ["15b3"]' if wanted == "texts" else f"write {words}"
+            report.say(
+                "selector-invalid", place, code=code, fix=fix, value=value, key=key, needed=words
+            )
+
+
+def _fits(value: Any, wanted: str) -> bool:
+    if wanted == "texts":
+        items = as_list(value)
+        return items is not None and all(isinstance(item, str) and item for item in items)
+    return isinstance(value, bool if wanted == "boolean" else str)
+
+
+# Values of device selectors that match no device: ids and link types have a fixed form.
+#
+# Sources: k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go, sriov-network-device-plugin
+# pkg/resources/deviceSelectors.go (equal text); jaypipes/ghw pkg/pci (four lower-case hex digits);
+# vishvananda/netlink link.go (EncapType of the kernel: ether, infiniband).
+
+_ID = re.compile(r"[0-9a-f]{4}")
+_LINK_TYPES = ("ether", "infiniband")
+_MEANT = {
+    "ethernet": "ether",
+    "eth": "ether",
+    "ib": "infiniband",
+    "mellanox": "15b3",
+    "nvidia": "15b3",
+    "intel": "8086",
+}
+
+
+def _validate_values(
+    selectors: Mapping[str, Any], devices: str, path: str, prefix: str, report: CheckReport
+) -> None:
+    """Criteria whose values match nothing; `devices` is the criterion of device ids.
+
+    Findings: `<prefix>-selector-dead` if no value can match, `-selector-value-dead` for some.
+    """
+    for key in ("vendors", devices, "linkTypes"):
+        values = [v for v in as_list(selectors.get(key)) or [] if isinstance(v, str) and v]
+        dead = [v for v in values if not _is_possible(key, v)]
+        if not dead:
+            continue
+        every = len(dead) == len(values)
+        form = "ether or infiniband" if key == "linkTypes" else "four lower-case hex digits"
+        meant = _meant(key, dead[0])
+        report.add(
+            f"{prefix}-selector-dead" if every else f"{prefix}-selector-value-dead",
+            child(path, key),
+            f"{key} is compared with {form}: {', '.join(dead)} matches no device"
+            + (", so nothing is advertised" if every else ""),
+            f'write "{meant}"' if meant else f"write {form}",
+            value=tuple(dead),
+        )
+
+
+def _is_possible(key: str, value: str) -> bool:
+    return value in _LINK_TYPES if key == "linkTypes" else _ID.fullmatch(value) is not None
+
+
+def _meant(key: str, value: str) -> str | None:
+    guess = value.lower().removeprefix("0x")
+    guess = guess if _is_possible(key, guess) else _MEANT.get(guess, "")
+    return guess if guess and _is_possible(key, guess) else None
 
 
 RDMA = PluginConfig(

@@ -11,7 +11,6 @@ from gpufleet.components_base.cloud_object import CloudObject
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 SECURITY_GROUP = "aws:ec2/securityGroup:SecurityGroup"
-SUBNET_TAG = "aws:ec2/tag:Tag"
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
 INTERNET_GATEWAY = "aws:ec2/internetGateway:InternetGateway"

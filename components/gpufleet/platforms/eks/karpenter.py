@@ -1,7 +1,7 @@
 """Karpenter: chart, role, and the queue of events about machines that will end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ from gpufleet.platforms.eks.aws_objects import (
     EVENT_TARGET,
     QUEUE,
     QUEUE_POLICY,
-    SUBNET_TAG,
     AwsObject,
 )
 from gpufleet.platforms.eks.karpenter_values import (
@@ -52,9 +51,6 @@ event rules of its installation guide)."""
 RETENTION_SECONDS = 300
 """Age above which events are of no use: an interrupted spot machine has two minutes."""
 
-DISCOVERY = "karpenter.sh/discovery"
-"""Tag by which node classes without ids select subnets and security groups."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class KarpenterPlan(ComponentPlan):
@@ -71,8 +67,6 @@ class KarpenterPlan(ComponentPlan):
     """Raw Helm values, merged last."""
     access_entry: bool = False
     """Whether machines with the node role join by an access entry of this component."""
-    discovery_ids: Sequence[pulumi.Input[str]] = ()
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
     definitions: ChosenChart | None = None
     """Chart of the definitions, if they are a separate release."""
 
@@ -115,13 +109,6 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             service_account=SERVICE_ACCOUNT,
             tags=plan.tags,
         )
-        for index, id_ in enumerate(plan.discovery_ids):
-            AwsObject(
-                SUBNET_TAG,
-                f"{name}-discovery-{index}",
-                {"resourceId": id_, "key": DISCOVERY, "value": plan.cluster_name},
-                pulumi.ResourceOptions(parent=self),
-            )
         before: list[pulumi.Resource] = [identity, *self._access(name, plan)]
         if (definitions := plan.definitions) is not None:
             space = definitions.pin.namespace
@@ -225,7 +212,6 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
         name_prefix=given.name_prefix,
         tags=given.tags,
         values=given.values,
-        discovery_ids=given.discovery_ids,
         definitions=(
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),

@@ -69,9 +69,6 @@ class DeclaredKarpenter(ChartWithValues):
     access_entry: bool = False
     """Make an access entry, by which machines with the node role join the cluster. EKS makes one by
     itself for a role of a managed node group, and refuses a second one. Default false."""
-    discovery_ids: Annotated[tuple[Any, ...], Wired("list[pulumi.Input[str]]")] = ()
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
-    others; those of gpufleet name ids. Default: none."""
     name_prefix: str = "gpufleet"
     """First part of names in AWS. Default `gpufleet`."""
     tags: dict[str, str] = Field(default_factory=dict[str, str])
