@@ -3,8 +3,7 @@
 A patch is a list of operations as plain mappings, ready for JSON. Its paths start at the object as
 written: a manifest, or the properties of a Pulumi resource. It contains only changes that are safe
 without review; changes that replace machines are described as an alternative. A patch cannot add a
-missing object: a `Creation` describes a new one without rendering it. Commands render it only on
-request: rules name hundreds, and most runs print none.
+missing object: a `Creation` describes a new one.
 """
 
 import re
@@ -48,11 +47,17 @@ def remove(place: str, *keys: str | int) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A Kubernetes object to create in addition to the checked object."""
+    """A Kubernetes object to create in addition to the checked object: a ResourceQuota."""
 
-    kind: str
-    """`ResourceQuota`."""
     name: str
     namespace: str
     content: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """The `hard` limits of the quota."""
+    kind: str = "ResourceQuota"
+
+    @property
+    def manifest(self) -> dict[str, object]:
+        """The object as it is applied."""
+        metadata = {"name": self.name, "namespace": self.namespace}
+        spec = {"hard": dict(self.content)}
+        return {"apiVersion": "v1", "kind": self.kind, "metadata": metadata, "spec": spec}

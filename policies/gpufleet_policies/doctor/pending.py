@@ -191,8 +191,7 @@ class Groups:
     def of(self, pod: SeenPod) -> list[Part]:
         """Nodes with one answer for a pod, and those among them that have another; empty: each
         has its own."""
-        beside = entries(pod.spec, f"affinity.podAffinity.{REQUIRED}")
-        if pod.claims or pod.apart_from or beside:
+        if pod.claims or pod.apart_from or entries(pod.spec, f"affinity.podAffinity.{REQUIRED}"):
             return []
         asked = tuple(sorted(name for name, amount in pod.requests.items() if amount))
         return self._split(asked, json.dumps(selections(pod.spec)))

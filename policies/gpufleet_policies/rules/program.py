@@ -185,7 +185,7 @@ def _quota(
                 key = f"requests.{resource}"
                 hard[key] = hard.get(key, 0) + asked.value * (group.pods.value + surge)
     content = {key: str(most) for key, most in sorted(hard.items()) if most}
-    return (Creation("ResourceQuota", "gpus", namespace, content),) if content else ()
+    return (Creation("gpus", namespace, content),) if content else ()
 
 
 _SURGE = Fraction(1, 4)

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.findings import Finding
 from gpufleet.findings.waiver import Waiver
-from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import fingerprint
@@ -28,7 +27,7 @@ def finding_as_dict(one: Finding) -> dict[str, Any]:
         "usdPerMonth": None if money is None else money.usd_per_month,
         "money": None if money is None else money.kind.value,
         "patch": [dict(operation) for operation in offered(one)],
-        "create": [manifest(creation) for creation in one.creates],
+        "create": [creation.manifest for creation in one.creates],
         "fingerprint": fingerprint(one),
         "waiver": _waiver(one.waiver),
     }

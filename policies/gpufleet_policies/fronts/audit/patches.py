@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from gpufleet.findings import Finding
 from gpufleet.findings.remediation import Creation
-from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.resolve.json_patch import Operation
 
@@ -36,7 +35,7 @@ class ObjectPatch:
             "object": self.object,
             "rules": list(self.rules),
             "patch": [dict(operation) for operation in self.operations],
-            "create": [manifest(creation) for creation in self.creates],
+            "create": [creation.manifest for creation in self.creates],
         }
 
 

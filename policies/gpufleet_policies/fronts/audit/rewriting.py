@@ -13,7 +13,6 @@ import yaml
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.writing import inline_yaml, yaml_text
-from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import ObjectPatch
 from gpufleet_policies.fronts.audit.placed import pointer_steps
 from gpufleet_policies.readers.document_text import read_documents
@@ -67,7 +66,7 @@ def _with_created(text: str, patch: ObjectPatch) -> str:
         raise PatchConflictError("the file is a template; create the object by hand")
     if all(document.line != patch.line for document in documents):
         raise PatchConflictError("the object is part of a list; create the other by hand")
-    manifests = [manifest(creation) for creation in patch.creates]
+    manifests = [creation.manifest for creation in patch.creates]
     ending = _line_ending(text)
     end = "" if text.endswith("\n") else ending
     added = "".join(f"---\n{yaml_text(made)}" for made in manifests)

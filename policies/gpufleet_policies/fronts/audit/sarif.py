@@ -7,7 +7,6 @@ from urllib.parse import quote
 from gpufleet.findings import Finding, Level
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.explanation import explanation
-from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.pack_folder import documentation_site
@@ -109,7 +108,7 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
     if money is not None and money.usd_per_month is not None:
         result["properties"] = {"usdPerMonth": money.usd_per_month, "money": money.kind.value}
     if finding.creates:
-        created = [manifest(creation) for creation in finding.creates]
+        created = [creation.manifest for creation in finding.creates]
         result["properties"] = {**result.get("properties", {}), "create": created}
     if finding.waiver is not None:
         kind = "inSource" if finding.waiver.kind.in_source else "external"
