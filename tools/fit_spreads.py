@@ -13,7 +13,7 @@ import csv
 from math import ceil, floor
 from pathlib import Path
 
-from gpufleet_planner.sizing.throughput import REST
+from gpufleet_planner.tables import REST
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
 ENOUGH = 8
