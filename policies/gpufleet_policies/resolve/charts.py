@@ -43,7 +43,7 @@ from gpufleet_policies.wrappers.release import values_of
 _SECONDS = 30
 """Longest time for one chart."""
 SECONDS_OF_RUN = 240
-"""Longest time of helm for all charts of a tree together."""
+"""Longest time of helm for all charts of a tree together: eight at their limit (our choice)."""
 _OPTIONS = ("--skip-tests", "--skip-schema-validation", "--kube-version")
 """Tests of a chart run on request only; its schema may refer to another machine."""
 _SOURCE = re.compile(r"^---\n# Source: [^/\n]+/(.+)\n", re.MULTILINE)
@@ -223,6 +223,7 @@ def _template(home: str, arguments: Sequence[str], values: Mapping[str, Any], tr
 def _objects(text: str, folder: str, namespace: str, tree: Tree) -> Iterator[Made]:
     number = Counter[tuple[str, str]]()
     parts = _SOURCE.split(text)
+    files = {name: _file_of(folder, name, tree) for name in {*parts[1::2]}}
     for name, part in zip(parts[1::2], parts[2::2], strict=True):
         for document in read_documents(part):
             data = mapping(document.data)
@@ -232,11 +233,10 @@ def _objects(text: str, folder: str, namespace: str, tree: Tree) -> Iterator[Mad
             if namespace and kind not in CLUSTER_WIDE and not text_at(data, "metadata.namespace"):
                 own = {**mapping(data.get("metadata")), "namespace": namespace}
                 data = {**data, "metadata": own}
-            file = _file_of(folder, name, tree)
+            file = files[name]
             written = _template_of(file, data, number[file, kind], tree)
             number[file, kind] += 1
-            layer = Layer(file, written, written.data)
-            yield Made(data, Layers(data, [layer], is_rendered=True))
+            yield Made(data, Layers(data, [Layer(file, written, written.data)], is_rendered=True))
 
 
 def _file_of(folder: str, name: str, tree: Tree) -> str:
