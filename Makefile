@@ -107,7 +107,7 @@ engine: $(STAMP) ## Tests of every commit on the real engine, control plane and 
 	$(BIN)/gpufleet sandbox programs $$($(BIN)/python -m tests.engine.needed_programs $(TEST_PROGRAMS))
 	$(RUN_ENGINE_TESTS) -m "$(ENGINE_TESTS)" tests/engine tests/wheel
 
-# The types beside the unit tests: alone they use one core.
+# pyright uses one core: it runs at the same time as the unit tests.
 test: lint ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel
 	@$(MAKE) --no-print-directory --jobs 2 types unit
 	@$(MAKE) --no-print-directory engine

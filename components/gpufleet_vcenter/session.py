@@ -52,7 +52,7 @@ def patient(when: Any, pause: float, longest: float, attempts: int = sys.maxsize
         when: Exceptions after which the call is repeated.
         pause: Factor of the pauses, in seconds.
         longest: Longest pause, in seconds.
-        attempts: Most calls. Default: no limit.
+        attempts: Maximum number of calls. Default: no limit.
     """
 
     def over(state: RetryCallState) -> bool:

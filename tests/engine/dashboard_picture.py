@@ -18,7 +18,7 @@ COLUMN, LINE, GAP = 50, 30, 6
 COLOURS = ("#3274d9", "#56a64b", "#e0b400", "#a352cc", "#e02f44", "#37872d", "#ff780a", "#8f3bb8")
 THRESHOLDS = {"green": "#37872d", "orange": "#e55400", "red": "#c4162a"}
 SHOWN = 5
-"""Maximum number of rows in a legend or a table. The number of the others is written below them."""
+"""Maximum number of rows in a legend. The number of the others is written below them."""
 FILLED = 8
 """Maximum number of lines in a panel whose areas are filled."""
 LETTER = 6.2

@@ -82,8 +82,8 @@ def usd_per_kwh_option(function: _Function) -> _Function:
 
 
 def removed_options(**instead: str) -> Callable[[_Function], _Function]:
-    """Options of earlier releases, by name, with what replaces each: using one is a usage error
-    that says so, where click would propose the option that is spelled most alike."""
+    """Options that a command no longer has, by name, with the replacement of each. Their use is a
+    usage error with that text; click alone would propose the option with the nearest spelling."""
 
     def refuse(context: click.Context, option: click.Parameter, used: bool) -> None:
         if used:
