@@ -13,21 +13,14 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
-from gpufleet_vcenter.errors import (
-    OutcomeUnknownError,
-    VsphereError,
-    failed,
-    said,
-)
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
-from gpufleet_vcenter.lookup import machines_with
-from gpufleet_vcenter.observed import Observed, observe
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import slots_of
+from gpufleet_vcenter.placement import Wish, check_still_fits, claim, release, slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
-from gpufleet_vcenter.rooms import Rooms, check_still_fits, release
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
@@ -36,14 +29,14 @@ from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, translated
 _ATTEMPTS = 3
 
 
-def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, bool]:
+def create(work: MachineWork, checked: Wish | None = None) -> tuple[Observed, bool]:
     """The machine, powered on. Returns it, and whether it existed before.
 
     Can be repeated after a kill at any point: it finds its own incomplete machine by uuid, waits
     for its own running clone, and completes the rest.
 
     Args:
-        rooms: Inventory shared with machines that are made at the same time. Default: its own.
+        checked: Requirements of all machines of its group on a host. Default: they are read.
 
     Raises:
         VsphereError: it cannot be created. What this call created is removed again, or the text
@@ -66,7 +59,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
         if live is None:
-            live = _make(replace(work, pending=True), rooms or Rooms(work))
+            live = _make(replace(work, pending=True), checked)
     except Exception:
         release(work)  # a failed machine claims no host
         raise
@@ -91,30 +84,27 @@ def _taken_over(work: MachineWork) -> Observed | None:
         VsphereError: gpufleet did not make it, it has another name, or there are several.
     """
     name, uuid = work.settings.name, work.settings.adopt or ""
-    listed = machines_with(work.session, work.place.datacenter, uuid)
-    live = observe(work.session, listed[0]) if len(listed) == 1 else None
-    if live is None and not listed:
-        return None
-    if live is None or not live.owner or live.name != name:
+    listed = work.all_with(uuid)
+    live = listed[0] if len(listed) == 1 else None
+    if listed and (live is None or not live.owner or live.name != name):
         which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
         raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
 
 
-def _make(work: MachineWork, rooms: Rooms) -> Observed:
+def _make(work: MachineWork, checked: Wish | None) -> Observed:
     """Clone and start, on one host after the other until one can; in a datastore cluster on the
     datastore of it that has most room."""
     live = work.named()
-    if live and work.standing(live) is Standing.PENDING and work.is_key(live):
+    if live and live.standing_in(work.settings.life) is Standing.PENDING and work.is_key(live):
         destroy(work, live)  # the declaration has changed since
     else:
         check_name(work, live)
-    wish, machine = rooms.checked or check_before(work), work.uuid
-    wish = replace(wish, settings=work.settings, count=1)
+    wish = replace(checked or check_before(work), settings=work.settings, count=1)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        host = rooms.claim(wish, machine, refused)
+        host = claim(work, wish, refused)
         if host is None:
             assert last is not None
             raise last
@@ -236,9 +226,8 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
         raise failure.with_left(left) from None
     try:
         destroy(work, live)
-        with node_of(work.settings, live.bios_uuid) as node:
-            if node is not None:
-                node.forget()
+        if (node := node_of(work.settings, live.bios_uuid)) is not None:
+            node.forget()
     except VsphereError as second:
         raise failure.with_left(f"{left}. Removing it failed: {second}") from None
 
@@ -259,9 +248,10 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
     """
     session, settings = work.session, work.settings
     with in_words(f"making the replacement of {settings.name}"):
-        found = machines_with(session, work.place.datacenter, uuid)
-        old = observe(session, found[0]) if len(found) == 1 else None
-        if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
+        (old, *others) = work.all_with(uuid) or [None]
+        if old is None or others or old.host is None:
+            return
+        if uuid == work.uuid or work.find() is not None:
             return
         try:
             wish = check_before(work)

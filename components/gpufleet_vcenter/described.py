@@ -12,11 +12,11 @@ from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.owned import MachineWork, changed
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import step, translated
+from gpufleet_vcenter.tasks import translated
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -62,10 +62,10 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     session, wanted, former = work.session, tags_of(work.settings), tags_of(before)
     had = before.custom_attributes if before else {}
     notes = before.annotation if before else None
-    if notes and not work.settings.annotation and live.annotation == notes:
-        spec, seconds = vim.vm.ConfigSpec(annotation=""), work.settings.timeouts.reconfigure
-        doing, left = f"clearing the notes of {live.name}", f"{live.name} exists"
-        step(session, lambda: live.reference.ReconfigVM_Task(spec), seconds, doing, left)
+    if notes and not work.settings.annotation:
+        spec = vim.vm.ConfigSpec(annotation="")
+        clear = (f"clearing the notes of {live.name}", lambda: live.reference.ReconfigVM_Task(spec))
+        changed(work, live, lambda now: clear if now.annotation == notes else None)
     if work.settings.custom_attributes or had:
         _set_attributes(session, live, work.settings.custom_attributes, had)
     if wanted or former:

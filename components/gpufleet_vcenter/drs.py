@@ -22,7 +22,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import changed_until
+from gpufleet_vcenter.tasks import Begin, changed_until
 
 _Rule = vim.cluster.AntiAffinityRuleSpec
 _Operation = vim.option.ArrayUpdateSpec.Operation
@@ -79,9 +79,9 @@ class DrsCluster:
             VsphereError: vCenter refuses, or others change the cluster repeatedly.
         """
 
-        def start() -> Callable[[], Any] | None:
-            spec = lacking()
-            return spec and (lambda: self.compute.ReconfigureComputeResource_Task(spec, True))
+        def start() -> Begin | None:
+            spec, write = lacking(), self.compute.ReconfigureComputeResource_Task
+            return spec and (f"changing {what}", lambda: write(spec, True))
 
         with alone:
             changed_until(self.session, self.compute, start, self.seconds, what, "cluster")

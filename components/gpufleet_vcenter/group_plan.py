@@ -50,7 +50,7 @@ class GroupInputs:
     excluded: tuple[str, ...]
     """Keys that the declaration excludes."""
     names: str
-    """Prefix of the names of the machines."""
+    """Prefix of the names of the machines; empty: unknown, in a state of 0.1.0."""
     objects: Objects
     """vCenter's reference of each declared name."""
     plan: Mapping[str, str]
@@ -68,12 +68,12 @@ class GroupInputs:
         return GroupInputs(
             group=str(given["group"]),
             life=life,
-            nodes={key: _merged(given, key, life) for key in order},
+            nodes={key: _merged(given, key, life) for key in order if key in nodes},
             creation_width=int(given["width"]),
-            rollout_width=int(given["rolloutWidth"]),
+            rollout_width=int(given.get("rolloutWidth") or given["width"]),
             after=given.get("after") or {},
             excluded=tuple(given.get("excluded") or ()),
-            names=str(given["names"]),
+            names=str(given.get("names") or ""),
             objects=given.get("objects") or {},
             plan=given.get("plan") or {},
             given=given,
@@ -86,9 +86,8 @@ class GroupInputs:
     def asks_later(self) -> bool:
         """Whether a preview does not call vCenter: it is switched off, an input is not known yet,
         or there are no credentials, as in a preview that only shows the plan."""
-        if self.given.get("preflight") == "create":
-            return True
-        if any(has_unknown(placed(node)) for node in self.nodes.values()):
+        unknown = any(has_unknown(placed(node)) for node in self.nodes.values())
+        if unknown or self.given.get("preflight") == "create":
             return True
         endpoint = next((node["endpoint"] for node in self.nodes.values()), {})
         try:
@@ -130,6 +129,11 @@ def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
     boot = olds.get("boot") or {}  # inputs have it, and outputs its digests
     secret: Mapping[str, Any] = boot if isinstance(boot, Mapping) else {}
     return {key: {**nodes[key], **(secret.get(key) or {}), **life} for key in ordered}
+
+
+def with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
+    """Machines whose uuid is in the state: not machines of the former resources."""
+    return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
 LOST = ("nodeReady",)
@@ -212,39 +216,33 @@ class GroupStep:
         return refused(declared, self.policy) if self.old else []
 
 
-def settled(
-    before: Mapping[str, Machine], wanted: Mapping[str, Machine], objects: Objects
-) -> dict[str, Machine]:
-    """The declaration; machines that stay the same keep the generation that the state has."""
-    kept: dict[str, Machine] = {}
-    for key, new in wanted.items():
-        old = before.get(key) or {}
-        known = {k: old[k] for k in ("generation",) if old.get(k)}
-        same = known and is_same_machine(_comparable(old, new), inputs_kept(new), objects)
-        kept[key] = {**new, **known} if same else new
-    return kept
-
-
-def steps_of(
+def planned(
     before: Mapping[str, Machine],
     wanted: Mapping[str, Machine],
-    rows: Sequence[Observed] | None,
-    objects: Objects,
-) -> tuple[GroupStep, ...]:
-    """All steps, in the order of the declaration; removals are last.
+    rows: Sequence[Observed] | None = None,
+    objects: Objects | None = None,
+) -> tuple[dict[str, Machine], tuple[GroupStep, ...]]:
+    """The declaration, in which machines that stay the same keep the generation that the state has;
+    and all steps, in the order of the declaration, removals last.
 
     Args:
         before: Machines in the state, by key: outputs, or inputs where a preview has only these.
-        wanted: The declaration, with generations settled.
-        rows: Machines of the group in vCenter. None: they were not read.
-        objects: vCenter's reference of each declared name.
+        wanted: The declaration.
+        rows: Machines of the group in vCenter. Default: they were not read.
+        objects: vCenter's reference of each declared name. Default: none is known.
     """
+    objects = objects or {}
+    nodes: dict[str, Machine] = {}
     steps: list[GroupStep] = []
     used: set[str] = set()
-    for key, new in wanted.items():
+    for key, given in wanted.items():
+        old = before.get(key) or {}
+        same = is_same_machine(inputs_kept(old), inputs_kept(given), objects)
+        known = {"generation": old["generation"]} if same and old.get("generation") else {}
+        nodes[key] = new = {**given, **known}
         mine = [row for row in rows or () if row.key == key and row.standing is not Standing.COPY]
         step = _step(key, before.get(key), new, None if rows is None else mine, objects)
-        current = step.row or _current(before.get(key) or {}, mine)
+        current = step.row or _current(old, mine)
         used |= {row.instance_uuid for row in (current, step.next) if row is not None}
         used |= {row.instance_uuid for row in mine if row.standing is Standing.OURS}
         if step.kind is not StepKind.CHANGE or step.changes:
@@ -260,25 +258,7 @@ def steps_of(
         for row in rows or ()
         if row.instance_uuid not in used and row.standing is not Standing.COPY
     ]
-    return tuple(steps)
-
-
-def formerly(
-    before: Mapping[str, Machine],
-    wanted: Mapping[str, Machine],
-    rows: Sequence[Observed],
-    steps: Sequence[GroupStep],
-) -> tuple[GroupStep, ...]:
-    """Machines that only the state of a former resource has: their current state is read."""
-    busy = {step.key for step in steps}
-    alone = [key for key in wanted if key not in busy and not before[key].get("instanceUuid")]
-    taken: list[GroupStep] = []
-    for key in alone:
-        row = _current(before[key], [row for row in rows if row.key == key])
-        if row is not None:
-            name = str(wanted[key].get("name"))
-            taken.append(GroupStep(StepKind.TAKE, name, key, new=wanted[key], row=row))
-    return tuple(taken)
+    return nodes, tuple(steps)
 
 
 def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
@@ -327,7 +307,7 @@ def _step(
         current.standing is Standing.PENDING or known not in ("", current.instance_uuid)
     ):
         return _without_state(step, current, begun)  # an interrupted update replaced it
-    found = changes(_comparable(old, new), inputs_kept(new), objects)
+    found = changes(inputs_kept(old), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
         # It is as declared, although the state differs.
         replace_kind = MachineChangeKind.REPLACE
@@ -340,6 +320,9 @@ def _step(
             return replace(step, changes=())  # it no longer exists
     if replaces(found, step.policy):
         return replace(step, kind=StepKind.REPLACE, next=begun)
+    if current is not None and not (known or found):
+        # The state of a former resource has it, and not how it is: that is read.
+        return replace(step, kind=StepKind.TAKE, old={})
     return replace(step, kind=StepKind.CHANGE)
 
 
@@ -365,23 +348,5 @@ def _current(old: Machine, mine: Sequence[Observed]) -> Observed | None:
 def _begun(new: Machine, mine: Sequence[Observed], current: Observed | None) -> Observed | None:
     """The incomplete machine that an earlier run began for this declaration."""
     generation = new.get("generation")
-    return next(
-        (
-            row
-            for row in mine
-            if row.standing is Standing.PENDING
-            and row is not current
-            and generation in (row.generation, UNKNOWN)
-        ),
-        None,
-    )
-
-
-def _comparable(old: Machine, new: Machine) -> Machine:
-    """Declared inputs of a machine. If the state has no digests of the first-boot data, the
-    generation contains them: an equal generation means equal data."""
-    kept = inputs_kept(old)
-    if old.get("generation") == new.get("generation"):
-        digests = ("userDataSha256", "vendorDataSha256", "bootSha256")
-        kept = {**{k: v for k, v in inputs_kept(new).items() if k in digests}, **kept}
-    return kept
+    rows = (row for row in mine if row.standing is Standing.PENDING and row is not current)
+    return next((row for row in rows if generation in (row.generation, UNKNOWN)), None)

@@ -246,11 +246,8 @@ def _gpu(device: Any, passthrough: Any | None, graphics: Any | None) -> Physical
     )
 
 
-def _state(passthrough: Any | None) -> PassthroughState:
-    if passthrough is None or not passthrough.passthruCapable:
+def _state(of: Any | None) -> PassthroughState:
+    if of is None or not of.passthruCapable:
         return PassthroughState.NONE
-    if passthrough.passthruActive:
-        return PassthroughState.ACTIVE
-    if passthrough.passthruEnabled:
-        return PassthroughState.ENABLED
-    return PassthroughState.CAPABLE
+    idle = PassthroughState.ENABLED if of.passthruEnabled else PassthroughState.CAPABLE
+    return PassthroughState.ACTIVE if of.passthruActive else idle

@@ -24,7 +24,6 @@ of the group in its marks. An update has that group, which keeps or removes it, 
 removes the resource of the id next, with all machines of the id."""
 
 _OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
-_DYNAMIC = "pulumi-python:dynamic/gpufleet:VsphereGpuNodeBatch"
 
 _REPLACES = ("name", "userDataFormat")
 """Inputs that only another machine can have, next to place, server and user data."""
@@ -46,17 +45,6 @@ class VcenterResource(pulumi.CustomResource):
     def output(self, name: str) -> pulumi.Output[Any]:
         """An output by its name."""
         return cast("pulumi.Output[Any]", pulumi.get(self, name))
-
-
-def formerly(name: str) -> pulumi.ResourceOptions:
-    """Alias for a group that replaces a batch of earlier versions, whose state has the declaration
-    of every machine.
-
-    Args:
-        name: Name of the batch.
-    """
-    aliases = [pulumi.Alias(name=name, type_=kind) for kind in (BATCH, _DYNAMIC)]
-    return pulumi.ResourceOptions(aliases=aliases)
 
 
 def generation(given: Mapping[str, Any]) -> Any:

@@ -160,10 +160,10 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
         if unreadable and settings.name in clones_in_flight(work.session):
             return
         raise
-    if live is not None and live.instance_uuid != settings.adopt:
-        known = work.standing(live)
-        if known in (Standing.COPY, Standing.FOREIGN):
-            reasons.append(str(_name_taken(settings, live)))
+    if live is None or live.instance_uuid == settings.adopt:
+        return
+    if live.standing_in(settings.life) in (Standing.COPY, Standing.FOREIGN):
+        reasons.append(str(_name_taken(settings, live)))
 
 
 with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as _file:

@@ -32,25 +32,13 @@ class DatastoreRoom:
     reference: Any
     name: str
     free_bytes: int
-    accessible: bool = True
-    maintenance: bool = False
-    """Whether it is in maintenance mode, or on the way there."""
-    not_compliant: str = ""
-    """Why it does not comply with the storage policy of the machines; empty: it does."""
+    shut: str = ""
+    """Why nothing new can go there; empty: it can."""
 
     @property
     def id(self) -> str:
         """`datastore-7`."""
         return str(self.reference._moId)
-
-    @property
-    def shut(self) -> str:
-        """Why nothing new can go there; empty: it can."""
-        if not self.accessible:
-            return "is not accessible"
-        if self.not_compliant:
-            return f"does not comply with the storage policy: {self.not_compliant}"
-        return "is in maintenance mode" if self.maintenance else ""
 
 
 def with_reserve(size: int) -> int:
@@ -145,18 +133,18 @@ def datastore_rooms(
         policy: Id of a storage policy that they must comply with. Default: none.
     """
     wrong = not_compliant(session, policy, stores) if policy is not None and stores else {}
-    return [
-        DatastoreRoom(
-            store,
-            str(known["name"]),
-            int(known.get("summary.freeSpace") or 0),
-            bool(known.get("summary.accessible", True)),
-            str(known.get("summary.maintenanceMode") or "normal") != "normal",
-            wrong.get(str(store._moId), ""),
-        )
-        for store, known in properties(session, stores, vim.Datastore, _PATHS)
-        if "name" in known
-    ]
+    rooms: list[DatastoreRoom] = []
+    for store, known in properties(session, stores, vim.Datastore, _PATHS):
+        why = wrong.get(str(store._moId), "")
+        shut = why and f"does not comply with the storage policy: {why}"
+        if not known.get("summary.accessible", True):
+            shut = "is not accessible"
+        elif str(known.get("summary.maintenanceMode") or "normal") != "normal":  # or on the way
+            shut = shut or "is in maintenance mode"
+        if "name" in known:
+            free = int(known.get("summary.freeSpace") or 0)
+            rooms.append(DatastoreRoom(store, str(known["name"]), free, shut))
+    return rooms
 
 
 _TAKEN: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)

@@ -7,7 +7,7 @@ import pytest
 
 from gpufleet import GpuFleet, VsphereGpuNodeGroup
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet_vcenter.opened import declared
+from gpufleet_vcenter.outputs import declared
 from gpufleet_vcenter.settings import NodeSettings
 
 TOKEN = "token-0123456789"

@@ -28,13 +28,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS
-from gpufleet_vcenter.node import (
-    GROUP,
-    OWNER,
-    VcenterResource,
-    formerly,
-    generation,
-)
+from gpufleet_vcenter.node import BATCH, GROUP, OWNER, VcenterResource, generation
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
@@ -87,6 +81,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
+        former = pulumi.Alias(name=f"{name}-batch", type_=BATCH)  # of 0.1.0
         shared = {
             "group": group,
             "common": common,
@@ -125,7 +120,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
                     }
                 ),
             },
-            pulumi.ResourceOptions.merge(known, formerly(f"{name}-batch")),
+            pulumi.ResourceOptions.merge(known, pulumi.ResourceOptions(aliases=[former])),
         )
         ids = pulumi.Output.unsecret(made.output("ids"))
         return {
