@@ -114,7 +114,7 @@ class ClusterApi:
             if not answer.status:  # no answer: the certificate is not trusted
                 raise self._failed("kubernetes/unreachable", answer) from None
             try:
-                text = str(json.loads(answer.body)["message"])
+                text = str(json.loads(answer.body or "")["message"])
             except (ValueError, TypeError, LookupError):
                 text = answer.reason
             raise self._failed(

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
@@ -24,7 +24,7 @@ from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, translated
+from gpufleet_vcenter.tasks import in_words, run
 
 _ATTEMPTS = 3
 
@@ -179,31 +179,23 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
     """The clone; None: the answer was lost, and vCenter has neither the machine nor a task that
     makes it. Then a second call is safe: names in a folder are unique, so vCenter refuses it where
     the first one arrives late."""
-    settings, found = work.settings, work.place
-    try:
-        run(
-            work.session,
-            lambda: found.template.CloneVM_Task(found.folder, settings.name, spec),
-            settings.timeouts.clone,
-        )
-    except OutcomeUnknownError:
-        return _begun(work)  # it was carried out, is under way, or never arrived
-    except TaskTimeoutError as problem:
-        # It is not cancelled: the next run adopts it.
-        step, left = f"cloning {settings.name}", _in_flight(work)
-        raise failed("timeout", left=left, step=step, problem=problem, setting="clone") from None
-    except VsphereError as failure:
-        if failure.code == "vsphere-interrupted":
-            raise failed("interrupted", doing=doing, left=_in_flight(work)) from None
-        raise
-    except vim.fault.DuplicateName:
-        live = work.find()
-        if live is not None:
-            return live
-        check_name(work, work.named())
-        raise failed("name-taken/unseen", doing=doing) from None
-    except vmodl.MethodFault as fault:
-        raise translated(fault, doing) from None
+    found, name, seconds = work.place, work.settings.name, work.settings.timeouts.clone
+    # After its time, and after an interrupt, it is not cancelled: the next run adopts it.
+    with in_words(doing, "clone", lambda: _in_flight(work)):
+        try:
+            run(
+                work.session,
+                lambda: found.template.CloneVM_Task(found.folder, name, spec),
+                seconds,
+            )
+        except OutcomeUnknownError:
+            return _begun(work)  # it was carried out, is under way, or never arrived
+        except vim.fault.DuplicateName:
+            live = work.find()
+            if live is not None:
+                return live
+            check_name(work, work.named())
+            raise failed("name-taken/unseen", doing=doing) from None
     live = work.find()
     if live is None:
         raise failed("conflict/clone", doing=doing, work=work)
@@ -213,9 +205,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
 def _in_flight(work: MachineWork) -> str:
     """State of a machine whose clone may still run, as text."""
     live = work.find()
-    if live is None:
-        return said("interrupted/clone", work=work)
-    return said("interrupted/kept", live=live)
+    return said("interrupted/kept", live=live) if live else said("interrupted/clone", work=work)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
@@ -259,7 +249,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
             if failure.code == "vsphere-datastore-full":
                 return  # validated without the old machine
             raise
-        host = read_host(session, old.host).without((uuid,))
+        host = read_host(session, old.host).later(gone=(uuid,))
         if work.place.pod is None and slots_of(host, wish).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)

@@ -67,17 +67,9 @@ class DrsCluster:
         lacking: Callable[[], Any | None],
         alone: AbstractContextManager[Any] = _CHANGING,
     ) -> None:
-        """Change the cluster until it is as declared.
-
-        Args:
-            what: Name of the changed setting, for errors.
-            lacking: Reads the cluster and returns the change; None: it is as declared.
-            alone: Lock held during the whole change. Default: the lock of all changes in this
-                process.
-
-        Raises:
-            VsphereError: vCenter refuses, or others change the cluster repeatedly.
-        """
+        """Change the cluster until it is as declared, as `changed_until` does: `lacking` reads it
+        and returns the change. Lock during the whole change by default: that of all changes in
+        this process."""
 
         def start() -> Begin | None:
             spec, write = lacking(), self.compute.ReconfigureComputeResource_Task
@@ -240,8 +232,6 @@ def _write_rule(
     renamed keeps its rule. Earlier versions had the group's names in the digest.
 
     Args:
-        group: Owner of the group.
-        life: Its id.
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """

@@ -3,6 +3,7 @@
 machines in vCenter. Pure, and the same in a preview, an update and a removal. Declaration and state
 are read from the engine's current properties, and from those of former resource types."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,8 +14,9 @@ from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing, key_of
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, inputs_kept
+from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, digest, inputs_kept
 from gpufleet_vcenter.properties import (
+    PROPERTIES,
     UNKNOWN,
     WORD,
     MachineChange,
@@ -25,6 +27,7 @@ from gpufleet_vcenter.properties import (
     is_same_machine,
     refused,
     replaces,
+    value_at,
 )
 
 Machine = Mapping[str, Any]
@@ -103,7 +106,23 @@ def _merged(given: Mapping[str, Any], key: str, life: str) -> dict[str, Any]:
     secret = dict.fromkeys(SECRETS[:1], UNKNOWN) if boot == UNKNOWN else boot.get(key) or {}
     secret = dict.fromkeys(SECRETS[:1], UNKNOWN) if secret == UNKNOWN else secret
     more = {CUSTOM_TIMEOUT: given[CUSTOM_TIMEOUT]} if CUSTOM_TIMEOUT in given else {}
-    return {**given["nodes"][key], **secret, **more, "life": life}
+    node = {**given["nodes"][key], **secret, **more, "life": life}
+    known = (given.get("generations") or {}).get(key) or node.get("generation")
+    return {**node, "generation": known or generation_of(node)}
+
+
+def generation_of(node: Machine) -> str:
+    """Digest of the inputs that make another machine, 12 hexadecimal digits; `UNKNOWN` as long as
+    one of them is. The state and the machine keep the one that it was made for."""
+    kept = inputs_kept(node)
+    values = {
+        row.path: value_at(kept, row.path)
+        for row in PROPERTIES.values()
+        if row.kind is MachineChangeKind.REPLACE
+        and not (row.left_alone(kept) or "drift" in row.flags)
+    }
+    known = not has_unknown(values)
+    return digest(json.dumps(values, sort_keys=True))[:12] if known else UNKNOWN
 
 
 def placed(node: Machine) -> dict[str, Any]:
@@ -128,7 +147,11 @@ def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
     ordered = [*(key for key in order if key in nodes), *(key for key in nodes if key not in order)]
     boot = olds.get("boot") or {}  # inputs have it, and outputs its digests
     secret: Mapping[str, Any] = boot if isinstance(boot, Mapping) else {}
-    return {key: {**nodes[key], **(secret.get(key) or {}), **life} for key in ordered}
+    made = {key: {"generation": value} for key, value in (olds.get("generations") or {}).items()}
+    return {
+        key: {**nodes[key], **(secret.get(key) or {}), **made.get(key, {}), **life}
+        for key in ordered
+    }
 
 
 def with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
@@ -262,12 +285,8 @@ def planned(
 
 
 def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
-    """Each reason once, with the machines that it applies to.
-
-    Args:
-        steps: The planned steps.
-        excluded: Keys that the declaration excludes (`vsphere.exclude`). Default: none.
-    """
+    """Each reason once, with the machines that it applies to. The declaration may exclude keys
+    (`vsphere.exclude`). Default: none."""
     found: dict[tuple[str, str], list[str]] = {}
     for step in steps:
         for row in step.refusals:
@@ -320,9 +339,6 @@ def _step(
             return replace(step, changes=())  # it no longer exists
     if replaces(found, step.policy):
         return replace(step, kind=StepKind.REPLACE, next=begun)
-    if current is not None and not (known or found):
-        # The state of a former resource has it, and not how it is: that is read.
-        return replace(step, kind=StepKind.TAKE, old={})
     return replace(step, kind=StepKind.CHANGE)
 
 

@@ -38,7 +38,7 @@ from gpufleet_vcenter.identity import stack_of
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.outputs import declared
 from gpufleet_vcenter.properties import has_unknown
-from gpufleet_vcenter.settings import Place, normalised, problems
+from gpufleet_vcenter.settings import NodeSettings, Place, normalised, problems_of
 from gpufleet_vcenter.tasks import in_words
 
 _READ_AT_ONCE = 16
@@ -57,16 +57,16 @@ class VsphereGpuNodeGroupProvider(_Provider):
         """Validate the inputs, and show the planned changes, unless a setting prevents calls to
         vCenter.
 
-        The returned inputs have the generations of machines that stay, vCenter's references of the
-        named objects (`objects`), and the planned steps (`plan`).
+        The returned inputs have the generation of each machine (`generations`), vCenter's
+        references of the named objects (`objects`), and the planned steps (`plan`).
         """
         given, olds = GroupInputs.of(normalised(news)), normalised(_olds)
         if given is None:
             return CheckResult(news, [])
         failures = [
-            CheckFailure(f"nodes.{key}.{path}", reason)
+            CheckFailure(f"nodes.{key}.{path or 'userData'}", reason)
             for key, node in given.nodes.items()
-            for path, reason in problems(declared(node))
+            for path, reason in problems_of(NodeSettings, declared(node))
             if not has_unknown(node.get(path.partition(".")[0]))
         ]
         if failures:
@@ -90,13 +90,9 @@ class VsphereGpuNodeGroupProvider(_Provider):
         if run is not None:
             reasons = reasons or run.reasons(steps)
             plan |= dict.fromkeys(run.in_flight(), "complete: its clone is in flight")
-        same = {
-            key: {**news["nodes"][key], "generation": node.get("generation")}
-            for key, node in nodes.items()
-        }
         checked = {
             **news,
-            "nodes": news["nodes"] if same == news["nodes"] else same,
+            "generations": {key: node["generation"] for key, node in nodes.items()},
             **({"objects": objects} if objects else {}),
             **({"plan": plan} if plan else {}),
         }
@@ -206,9 +202,9 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     if not (given.nodes or before):
         return {**given.kept(), **_outs({})}
     nodes, steps = planned(before, given.nodes, None, given.objects)
-    known = bool(before) and len(with_uuid(before)) == len(before)
+    former = len(with_uuid(before)) < len(before)
     apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
-    if not given.plan and known and apart and all(step.is_setting for step in steps):
+    if before and not (given.plan or former) and apart and all(step.is_setting for step in steps):
         changed = {s.key: change(s.uuid, s.old, s.new, s.changes) for s in steps}
         return {**given.kept(), **_outs({**before, **changed})}
     run = GroupRun(given, before)
@@ -217,6 +213,8 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
             run.await_clones()
         objects, rows = run.look(given.objects)
     nodes, steps = planned(before, given.nodes, rows, objects)
+    if former:  # the state has what they were declared as, and not how they are: that is read
+        nodes, steps = planned(with_uuid(before), nodes, rows, objects)
     run.validate(steps)
     run.carry_out(steps)
     try:

@@ -80,12 +80,8 @@ def make(
 
 
 def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The current outputs of a machine; None: it no longer exists.
-
-    Args:
-        uuid: Its instance uuid.
-        given: Inputs, or the previous outputs.
-    """
+    """The current outputs of a machine, by its inputs or previous outputs; None: it no longer
+    exists."""
     work = _opened(given, uuid)
     with in_words(f"reading {work.settings.name}"):
         live = work.find(str(given.get("moRef") or ""))
@@ -105,16 +101,9 @@ def change(
     given: Mapping[str, Any],
     found: tuple[MachineChange, ...] | None = None,
 ) -> dict[str, Any]:
-    """Change a machine where it differs from its declaration; safe to repeat.
-
-    If only the provider's own behaviour changes, vCenter is not called.
-
-    Args:
-        uuid: Its instance uuid.
-        olds: Previous outputs.
-        given: Inputs.
-        found: Differences. Default: they are computed.
-    """
+    """Change a machine where it differs from its declaration; safe to repeat. If only the
+    provider's own behaviour changes, vCenter is not called. Default of the differences: they are
+    computed."""
     found = changes(olds, inputs_kept(given)) if found is None else found
     if all(one.kind is MachineChangeKind.SETTING for one in found):
         seen = {key: olds[key] for key in OBSERVED if key in olds}

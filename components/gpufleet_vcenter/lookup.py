@@ -49,12 +49,7 @@ class FoundPlace:
     """
 
     def __init__(self, session: Session, place: Place, stores: tuple[str, ...] = ()) -> None:
-        """Nothing is looked up yet.
-
-        Args:
-            place: The declaration.
-            stores: Datastores of further disks, as the declaration names them.
-        """
+        """Nothing is looked up yet. The stores are those of further disks, by name."""
         self._session, self.place, self._stores = session, place, stores
 
     def named(self, kind: str, name: str | None, root: Any = None) -> Any:

@@ -77,12 +77,7 @@ def _read(resource: Mapping[str, Any], found: Declared) -> None:
 
 
 def state_standing(live: Observed, declared: Declared) -> StateStanding:
-    """Relation of a machine to the states.
-
-    Args:
-        live: The machine, with its marks.
-        declared: Machines and groups in the states.
-    """
+    """Relation of a machine to the states."""
     if live.standing_in(live.life) is Standing.COPY:
         return StateStanding.COPY
     if live.instance_uuid in declared.uuids:

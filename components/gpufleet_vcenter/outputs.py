@@ -45,11 +45,8 @@ class MachineContext:
 
 
 def seen_now(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
-    """Present facts about a machine.
-
-    Args:
-        olds: Its outputs of before, with whether it was adopted, and its firmware.
-    """
+    """Present facts about a machine; its outputs of before tell whether it was adopted, and its
+    firmware."""
     session, host = work.session, live.host
     about = None if host is None else one(session, host, vim.HostSystem, ("name",))
     # Names of the machine's networks are read only if adapters are declared.
@@ -237,12 +234,7 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
 def outputs(
     properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
 ) -> dict[str, Any]:
-    """All outputs. `drifted` contains the differences from the declaration.
-
-    Args:
-        properties: The inputs, or the outputs of before.
-        settings: The same, read.
-        seen: Facts about the machine that its own properties do not contain.
-    """
+    """All outputs, from the inputs, or the outputs of before, and the same read. `drifted` contains
+    the differences from the declaration."""
     facts = {name: value(settings, live, seen) for name, value in _SEEN.items()}
     return {**inputs_kept(properties), **facts}

@@ -173,10 +173,7 @@ def changed(
     Args:
         lacking: The change that the machine needs; None: none.
         what: What is changed, for errors. Default: the machine.
-        mmio_gib: Its MMIO window, where a fault may mean that it is too small.
-
-    Raises:
-        VsphereError: vCenter refuses, or others change the machine repeatedly.
+        mmio_gib: As in `changed_until`.
     """
     now, known = live, True
 

@@ -204,12 +204,8 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
 def places(
     inventory: Inventory, absent: Sequence[NodeSettings], common: Wish
 ) -> Iterator[MachinePlacement]:
-    """Placements of the machines of one group, one for each kind of machine. Each placement takes
-    earlier ones into account.
-
-    Args:
-        common: Requirements of all of them on a host.
-    """
+    """Placements of the machines of one group, one for each kind of machine; all have common
+    requirements on a host. Each placement takes earlier ones into account."""
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
     for settings in sorted(absent, key=most_bound_first):
         kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
@@ -222,7 +218,7 @@ def places(
             for settings, name in zip(alike, placement.hosts, strict=True):
                 held = wish.holding(settings.name, hosts[name], settings.name)
                 coming.setdefault(name, []).append(held)
-            inventory = inventory.with_holdings(coming)
+            inventory = inventory.later(coming)
 
 
 def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
@@ -237,10 +233,8 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     and attached devices are known to all.
 
     Each process looks after it has attached its devices. Of two machines that are not complete, the
-    one that was changed first has the host: the other one sees it.
-
-    Args:
-        live: The machine, off, with its devices.
+    one that was changed first has the host: the other one sees it. The machine is off, and has its
+    devices.
 
     Raises:
         VsphereError: the host has no room for it; the text says what it lacks.
@@ -274,12 +268,8 @@ _LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
 def assign(works: Sequence[MachineWork], common: Wish) -> None:
     """Claim hosts for all machines that fit now, before any is made: a machine that fits on any
-    host does not take the place of one that does not. The others wait in `claim`.
-
-    Args:
-        works: The machines; all have one place.
-        common: Requirements of all of them on a host.
-    """
+    host does not take the place of one that does not. The others wait in `claim`. All have one
+    place, and common requirements on a host."""
     with _LOCKS[works[0].session.server_id]:
         inventory = inventory_of(works[0])
         for work in sorted(works, key=lambda work: most_bound_first(work.settings)):
@@ -330,7 +320,7 @@ def _claimed(work: MachineWork, inventory: Inventory, wish: Wish, refused: set[s
     for uuid, (host, holding) in claims.items():
         if uuid not in shown | {work.uuid}:
             others[host.name].append(holding)
-    slots = place(inventory.with_holdings(others), wish).slots
+    slots = place(inventory.later(others), wish).slots
     left = {name: row.free for name, row in slots.items() if name not in refused}
     best = min(left, key=lambda name: (-left[name], name), default=None)
     if best is None or left[best] < 1:

@@ -82,11 +82,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
 
 
 def check_name(work: MachineWork, live: Observed | None) -> None:
-    """Refuse a name that another machine of the folder has.
-
-    Args:
-        live: The machine of the name, or None.
-    """
+    """Refuse a name that another machine of the folder has: `live` is the one of the name."""
     if live is not None and live.instance_uuid != work.uuid:
         raise _name_taken(work.settings, live)
 
@@ -142,7 +138,7 @@ def validate_new(
             work = MachineWork(session, absent[0])
             wish = check_before(work, len(absent))
             inventory = read_inventory(session, work.place.datacenter, work.place.compute)
-            found = places(inventory.without(leaving), absent, wish)
+            found = places(inventory.later({}, leaving), absent, wish)
             reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:
         reasons.append(str(failure))

@@ -69,6 +69,12 @@ class MachineProperty:
     because: str
     """Reason why its change is refused."""
 
+    def left_alone(self, new: Mapping[str, Any]) -> bool:
+        """Whether these inputs let it differ: first-boot data that is to be ignored, or whose
+        digest without expiring parts decides."""
+        ignored = "firstBoot" in self.flags and bool(new.get("ignoreUserDataChanges"))
+        return ignored or (self.path == "userDataSha256" and bool(new.get("bootSha256")))
+
     def takes_away(self, old: Rows, new: Rows) -> bool:
         """Whether a change of a device list removes a device, which needs the machine off."""
         if self.path == "extraDisks":
@@ -277,9 +283,7 @@ def changes(
             before, after = by_name(before), by_name(after)
         if row.actual:
             before = value_at(old, row.actual) or before
-        if "firstBoot" in row.flags and new.get("ignoreUserDataChanges"):
-            continue
-        if path == "userDataSha256" and new.get("bootSha256"):
+        if row.left_alone(new):
             continue
         if after is None and "template" in row.flags:
             continue

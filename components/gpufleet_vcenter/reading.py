@@ -122,11 +122,7 @@ def checked(answer: Any) -> Any:
 
 
 def events(session: Session, entity: Any, kinds: Sequence[str] = ()) -> list[Any]:
-    """The latest events of an object that vCenter keeps.
-
-    Args:
-        kinds: Types of event. Default: all.
-    """
+    """The latest events of an object that vCenter keeps, of these types. Default: of all."""
     recursion = vim.event.EventFilterSpec.RecursionOption.self
     of = vim.event.EventFilterSpec.ByEntity(entity=entity, recursion=recursion)
     wanted = vim.event.EventFilterSpec(entity=of, eventTypeId=list(kinds))

@@ -328,9 +328,3 @@ def parsed(model: type[M], given: Mapping[str, Any], what: str) -> M:
         listed = "; ".join(f"{path or 'inputs'}: {reason}" for path, reason in wrong)
         raise VsphereError("vsphere-fault", f"{what}: {listed}")
     return model.model_validate(given)
-
-
-def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Errors of the inputs: property and reason, never the value of a secret."""
-    found = problems_of(NodeSettings, normalised(properties))
-    return [(path or "userData", reason) for path, reason in found]

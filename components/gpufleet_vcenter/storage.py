@@ -107,13 +107,12 @@ def check_rooms(
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
         return
-    facts: dict[str, Any] = {"settings": settings, "count": count}
+    facts: dict[str, Any] = {"settings": settings, "count": count, "rooms": _listed(rooms)}
     if of_cluster:
-        gib = -(-each >> 30)
-        raise failed("datastore-full/cluster", fit=fit, gib=gib, rooms=_listed(rooms), **facts)
+        raise failed("datastore-full/cluster", fit=fit, gib=-(-each >> 30), **facts)
     row = "datastore-full" if count == 1 else "datastore-full/several"
-    free, gib = rooms[0].free_bytes >> 30, -(-each * count >> 30)
-    raise failed(row, store=rooms[0], free=free, gib=gib, **facts)
+    facts |= {"store": rooms[0], "free": rooms[0].free_bytes >> 30}
+    raise failed(row, gib=-(-each * count >> 30), **facts)
 
 
 def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
@@ -126,12 +125,8 @@ def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
 def datastore_rooms(
     session: Session, stores: Sequence[Any], policy: str | None = None
 ) -> list[DatastoreRoom]:
-    """Free space of each datastore; a datastore that no longer exists is left out.
-
-    Args:
-        stores: The datastores.
-        policy: Id of a storage policy that they must comply with. Default: none.
-    """
+    """Free space of each datastore, and whether it complies with the storage policy of this id.
+    Default: no policy. A datastore that no longer exists is left out."""
     wrong = not_compliant(session, policy, stores) if policy is not None and stores else {}
     rooms: list[DatastoreRoom] = []
     for store, known in properties(session, stores, vim.Datastore, _PATHS):
@@ -157,13 +152,8 @@ _LOCK = threading.Lock()
 def chosen_store(
     work: MachineWork, rooms: Sequence[DatastoreRoom], mounted: frozenset[str], size: int
 ) -> Iterator[Any]:
-    """The datastore with most room among those that the host mounts, reserved while the machine is
-    made.
-
-    Args:
-        rooms: Datastores to choose from.
-        mounted: Ids of the datastores that the host mounts.
-        size: Bytes of the machine's disks.
+    """The datastore with most room among those that the host mounts (by their ids), reserved for
+    disks of this size in bytes while the machine is made.
 
     Raises:
         VsphereError: no datastore has room; the text states the room of each.

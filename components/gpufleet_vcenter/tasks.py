@@ -201,7 +201,10 @@ def changed_until(
 
 @contextmanager
 def in_words(
-    doing: str, setting: str = "", left: str = "", mmio_gib: int | None = None
+    doing: str,
+    setting: str = "",
+    left: str | Callable[[], str] = "",
+    mmio_gib: int | None = None,
 ) -> Iterator[None]:
     """Exceptions of vCenter inside the block, as one paragraph.
 
@@ -209,20 +212,21 @@ def in_words(
         doing: The step and its object.
         setting: Timeout that allows more, for one step. Default: for many steps, each with its own
             text after an interrupt.
-        left: What exists if it takes longer.
+        left: What exists if it takes longer or is interrupted.
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 
     Raises:
         VsphereError: for every fault, for a task that takes too long or is interrupted, and for a
             connection that broke.
     """
+    stays = left if callable(left) else lambda: left
     try:
         yield
-    except TaskTimeoutError as problem:
-        raise failed("timeout", left=left, step=doing, problem=problem, setting=setting) from None
+    except TaskTimeoutError as late:
+        raise failed("timeout", left=stays(), step=doing, problem=late, setting=setting) from None
     except VsphereError as failure:
         if setting and failure.code == "vsphere-interrupted" and not failure.left:
-            raise failed("interrupted", doing=doing) from None
+            raise failed("interrupted", doing=doing, left=stays()) from None
         raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None

@@ -242,6 +242,6 @@ def test_a_machine_that_is_being_made_counts_once() -> None:
 
 def test_the_place_of_machines_that_leave_counts_as_free() -> None:
     busy = with_machine(host("esx1", 1), "m1", "0000:00:00.0")
-    freed = Inventory((busy,)).without(frozenset({"m1"}))
+    freed = Inventory((busy,)).later({}, {"m1"})
     assert freed.hosts[0] == host("esx1", 1)
-    assert Inventory((busy,)).without(frozenset({"m2"})) == Inventory((busy,))
+    assert Inventory((busy,)).later({}, {"m2"}) == Inventory((busy,))

@@ -22,7 +22,7 @@ from gpufleet_vcenter.group_run import change, look, make
 from gpufleet_vcenter.outputs import inputs_kept
 from gpufleet_vcenter.properties import changes, replaces
 from gpufleet_vcenter.remove import drop
-from gpufleet_vcenter.settings import normalised, problems
+from gpufleet_vcenter.settings import NodeSettings, normalised, problems_of
 from tests.engine.vcenter_fixture import LIFE, PASSWORD, SECRET, Vcenter
 from tests.vcenter.test_changes import refusals
 
@@ -80,7 +80,7 @@ class Machines:
 
     def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         given = normalised(news)
-        wrong = problems(given)
+        wrong = problems_of(NodeSettings, given)
         if olds and not wrong:
             wrong = refusals(inputs_kept(normalised(olds)), inputs_kept(given))
         return CheckResult(news, [CheckFailure(path, reason) for path, reason in wrong])
