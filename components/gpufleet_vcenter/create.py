@@ -45,11 +45,9 @@ def create(work: MachineWork, checked: Wish | None = None) -> tuple[Observed, bo
     try:
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
-            release(work)
             return run_declared(replace(work, known_uuid=taken.instance_uuid), taken), True
         begun = live = _begun(work)
         if live is not None:
-            release(work)  # its host is assigned
             incomplete = live.is_pending
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
@@ -60,10 +58,9 @@ def create(work: MachineWork, checked: Wish | None = None) -> tuple[Observed, bo
                 live = None
         if live is None:
             live = _make(replace(work, pending=True), checked)
-    except Exception:
-        release(work)  # a failed machine claims no host
-        raise
-    return live, begun is not None
+        return live, begun is not None
+    finally:
+        release(work)  # it runs, or has failed
 
 
 def _begun(work: MachineWork) -> Observed | None:
@@ -117,9 +114,8 @@ def _make(work: MachineWork, checked: Wish | None) -> Observed:
             with store as datastore:
                 at = work.session.object(vim.HostSystem, host.id)
                 live = clone(work, at, datastore)
-            live = run_declared(work, live)
+            return run_declared(work, live)
         except VsphereError as failure:
-            release(work)
             if live is None:
                 raise
             _clean_up(work, live, failure)
@@ -127,9 +123,6 @@ def _make(work: MachineWork, checked: Wish | None) -> Observed:
                 raise
             refused.add(host.name)  # another stack took the room
             last = failure
-        else:
-            release(work)
-            return live
 
 
 def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:

@@ -19,7 +19,6 @@ from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.outputs import read_settings
 from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, logged_in
-from gpufleet_vcenter.placement import release
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.tasks import in_words, run
@@ -55,7 +54,6 @@ def drop(uuid: str, outs: Mapping[str, Any]) -> None:
             destroy(work, live, spare=True)
         if node is not None:
             node.forget()
-        release(work)
 
 
 def check_kept(live: Observed) -> None:
