@@ -384,4 +384,6 @@ def _outputs_of(row: Observed, common: Mapping[str, Any]) -> dict[str, Any]:
     """Outputs of a machine as a state would have them, from those of another one of its group."""
     known = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": row.name, "owner": row.owner, "generation": row.generation}
+    # A pool may leave its devices to its machines; a removal does not look at them.
+    own |= {"gpu": {"mode": "vgpu", "profile": "any"}}
     return {**known, **own, "life": row.life, "biosUuid": row.bios_uuid}
