@@ -181,6 +181,9 @@ class SizeRequest(RequestModel):
     """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
+    images: bool = True
+    """Whether images are served; no: the engine does not load the vision tower (vLLM's
+    `--language-model-only`, or neither images nor videos of a prompt). Default: yes."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
