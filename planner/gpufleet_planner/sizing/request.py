@@ -182,8 +182,7 @@ class SizeRequest(RequestModel):
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
     images: bool = True
-    """Whether images are served; no: the engine does not load the vision tower (vLLM's
-    `--language-model-only`, or neither images nor videos of a prompt). Default: yes."""
+    """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
