@@ -1,6 +1,5 @@
 """`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
-    Asked,
+    asked_of,
     choose_for,
     field_options,
     market_options,
@@ -33,11 +32,9 @@ from gpufleet_planner.planning.choice import ServingChoice, choices_as_list, rej
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.request import (
-    NOT_MODELLED,
     LoadTestRequest,
     ParallelRequest,
     SizeRequest,
-    not_modelled,
     parse_request,
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
@@ -46,6 +43,7 @@ from gpufleet_planner.sizing.throughput import EmbeddingSpeed
 from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
+from gpufleet_planner.tables import texts
 
 if TYPE_CHECKING:
     from gpufleet_planner.explanation.explain import ExplanationLine
@@ -68,18 +66,7 @@ def _options(function: _Function) -> _Function:
         "precision": TrainingPrecision,
     }
     also = {"weights": "--quantization"}
-    function = field_options(SizeRequest, *parts, also=also, values=values)(function)
-    for name in NOT_MODELLED:
-        option = "--" + re.sub("([A-Z])", r"-\1", name).lower()
-        function = click.option(option, hidden=True, expose_value=False, callback=_refuse)(function)
-    return function
-
-
-def _refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """A usage error for an option of what has no formula here."""
-    found = not_modelled(option.name or "", option.opts[0]) if value is not None else None
-    if found is not None:
-        raise click.BadParameter(f"{found.message}; {found.fix}", context, option)
+    return field_options(SizeRequest, *parts, also=also, values=values)(function)
 
 
 @click.command(
@@ -112,7 +99,6 @@ def _refuse(context: click.Context, option: click.Parameter, value: str | None) 
 def command(
     file: str | None,
     output_format: str,
-    market: Asked,
     explain: bool,
     **options: Any,
 ) -> None:
@@ -124,6 +110,7 @@ def command(
     marked measured, modelled or assumed. Exits 1 when a name is unknown or the combination cannot
     work; not fitting a GPU is an answer, and a warning.
     """
+    market = asked_of(options)
     document = _document(file, options)
     request, findings = parse_request(document)
     choice = need = None
@@ -226,8 +213,6 @@ def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
 
 def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
     """Fit, settings, room, speed and load test."""
-    from gpufleet_planner.explanation.explain import texts
-
     verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
     facts: dict[str, Any] = {"device": answer.device, "verdict": verdict, "room": answer.capacity}
     job = answer.work if isinstance(answer.work, Training) else None
@@ -285,5 +270,5 @@ def _device(device: Device) -> dict[str, Any]:
         **picked(device, "label", "board", "usable_bytes", "memory_basis"),
         "computeShare": round(float(device.compute_share), 6),
         "bandwidthShare": round(float(device.bandwidth_share), 6),
-        "memoryLimitEnforced": device.enforced,
+        "memoryLimitEnforced": device.grant.is_enforced,
     }

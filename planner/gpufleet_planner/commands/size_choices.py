@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
-from functools import wraps
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -18,7 +17,7 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.descriptions import descriptions
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import Allowed, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, not_provisioned, offered_machines
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.provisioning import (
@@ -112,55 +111,42 @@ def _kind_of(annotation: Any) -> Any:
 
 
 def market_options(function: _Function) -> _Function:
-    """Add the options of target and market, handed on as `market`."""
+    """Add the options of target and market, which `asked_of` reads."""
+    for option in (
+        field_options(ServingTarget),
+        click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS)),
+        click.option("--region", help="Region the prices should be of."),
+        click.option(
+            "--offers",
+            multiple=True,
+            metavar="NAME",
+            help="Also compare machines that no platform provisions: `catalogue`, or a provider of "
+            "it. May be repeated.",
+        ),
+        click.option("--precisions", help="Weight formats to choose among, comma-separated."),
+        field_options(Allowed, "precisions"),
+    )[::-1]:
+        function = option(function)
+    return function
 
-    @field_options(ServingTarget)
-    @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
-    @click.option("--region", help="Region the prices should be of.")
-    @click.option(
-        "--offers",
-        multiple=True,
-        metavar="NAME",
-        help="Also compare machines that no platform provisions: `catalogue`, or a provider of it. "
-        "May be repeated.",
-    )
-    @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
-    @click.option(
-        "--isolation",
-        type=click.Choice([i.value for i in Isolation]),
-        default=Isolation.MEMORY.value,
-        show_default=True,
-        help="Minimum isolation; memory allows MPS, none time-slicing too.",
-    )
-    @click.option("--interruptible", is_flag=True, help="Spot machines may be chosen.")
-    @click.option("--most-gpus", type=click.IntRange(min=1), default=256, show_default=True)
-    @wraps(function)
-    def wrapped(
-        platforms: tuple[str, ...],
-        region: str | None,
-        offers: tuple[str, ...],
-        precisions: str | None,
-        isolation: str,
-        interruptible: bool,
-        most_gpus: int,
-        **options: Any,
-    ) -> Any:
-        given = {name: options.pop(name, None) for name in ServingTarget.model_fields}
-        try:
-            target = ServingTarget(**given)
-        except ValidationError as problem:
-            shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
-            raise click.UsageError(shown) from None
-        formats = tuple(part.strip() for part in (precisions or "").split(",") if part.strip())
-        asked = Asked(
-            target,
-            Market(platforms or SELLERS, region),
-            Allowed(formats, Isolation(isolation), interruptible, most_gpus=most_gpus),
-            offers,
-        )
-        return function(market=asked, **options)
 
-    return wrapped
+def asked_of(options: dict[str, Any]) -> Asked:
+    """Target and market of the options, which are taken out of them."""
+    formats = (options.pop("precisions") or "").split(",")
+    allowed = _given(Allowed, options)
+    allowed["precisions"] = tuple(part.strip() for part in formats if part.strip())
+    market = Market(options.pop("platforms") or SELLERS, options.pop("region"))
+    try:
+        target = ServingTarget(**_given(ServingTarget, options))
+        return Asked(target, market, Allowed(**allowed), options.pop("offers"))
+    except ValidationError as problem:
+        shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
+        raise click.UsageError(shown) from None
+
+
+def _given(model: type[BaseModel], options: dict[str, Any]) -> dict[str, Any]:
+    found = {name: options.pop(name, None) for name in model.model_fields}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Catalogue) -> Chosen:
@@ -192,22 +178,22 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
 
 
 def print_choice(choice: ServingChoice) -> None:
-    """The choices as a table: the first ones and the rest of the Pareto set, then why the other
-    kinds of GPU do not work."""
+    """The choices as a table: the cheapest of each kind of GPU and share, then why the other kinds
+    of GPU do not work."""
     from rich.console import Console
     from rich.table import Table
 
     if not choice.options:
         return
-    table = Table(title="Choices, cheapest first (* no other beats it)")
-    for name in ("", "what", "USD/h", "its part", "speed", "why"):
+    table = Table(title="Choices, cheapest first")
+    for name in ("what", "USD/h", "its part", "speed", "why"):
         table.add_column(name, overflow="fold")
-    front = set(map(id, choice.front))
-    telling = [o for o in choice.options if not choice.lost_to_best(o).startswith("as cheap")]
-    shown = [o for n, o in enumerate(telling) if n < _SHOWN or id(o) in front]
+    kinds: dict[tuple[str, str], Option] = {}
+    for option in choice.options:
+        kinds.setdefault((option.machine.gpu.key, option.share.resource_key), option)
+    shown = [*kinds.values()][:_SHOWN]
     for option in shown:
         table.add_row(
-            "*" if id(option) in front else "",
             option.label,
             _money(usd(option.billed_micro_usd), option),
             _money(usd(option.part_micro_usd), option),
