@@ -175,8 +175,6 @@ class SizeRequest(RequestModel):
     publisher, else bf16 (fp16 before compute capability 8.0 must be written)."""
     kv_cache: str = "bf16"
     """Format of the KV cache."""
-    head_apart: bool | None = None
-    """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
     utilisation: Annotated[Decimal, Field(gt=0, le=1)] | None = None
     """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
     of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""

@@ -191,7 +191,7 @@ def serving_of(
         engine=request.engine,
         weights=weights,
         kv_cache=cache,
-        head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
+        head_apart=bool(chosen.head_apart) and request.engine is InferenceEngine.TRANSFORMERS,
         stored_bytes=chosen.stored_bytes if chosen.weight_format == weights.name else None,
         utilisation=None if request.utilisation is None else Fraction(request.utilisation),
         batched_tokens=request.batched_tokens,
