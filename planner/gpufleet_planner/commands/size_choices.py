@@ -1,6 +1,6 @@
 """The choices of `gpufleet size`: what could run the workload, for a target and a market."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -24,8 +24,10 @@ from gpufleet_planner.planning.provisioning import (
     validate_gpu,
     validate_provisioning,
 )
+from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing
+from gpufleet_planner.tables import texts
 
 SELLERS = tuple(p.value for p, one in PLATFORMS.items() if one.facts.cloud is not None)
 """Platforms on which a machine can be bought."""
@@ -177,49 +179,28 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     return stated, need, (*findings, *kept, *remarks)
 
 
-def print_choice(choice: ServingChoice) -> None:
-    """The choices as a table: the cheapest of each kind of GPU and share, then why the other kinds
-    of GPU do not work."""
-    from rich.console import Console
-    from rich.table import Table
-
-    if not choice.options:
-        return
-    table = Table(title="Choices, cheapest first")
-    for name in ("what", "USD/h", "its part", "speed", "why"):
-        table.add_column(name, overflow="fold")
-    kinds: dict[tuple[str, str], Option] = {}
+def choice_lines(choice: ServingChoice) -> Iterator[str]:
+    """The cheapest choice of each kind of GPU, of share and number of GPUs of a copy, then why the
+    other kinds of GPU do not work."""
+    kinds: dict[tuple[str, DeviceShare, int], Option] = {}
     for option in choice.options:
-        kinds.setdefault((option.machine.gpu.key, option.share.resource_key), option)
+        kind = (option.machine.gpu.key, option.share.kind, option.reached.gpus_each)
+        kinds.setdefault(kind, option)
     shown = [*kinds.values()][:_SHOWN]
+    if not shown:
+        return
+    yield "Choices, cheapest first: USD/h, and USD/h of their part of the machines"
     for option in shown:
-        table.add_row(
-            option.label,
-            _money(usd(option.billed_micro_usd), option),
-            _money(usd(option.part_micro_usd), option),
-            _speed(option),
-            choice.lost_to_best(option),
-        )
-    Console(highlight=False).print(table)
+        amounts = (usd(option.billed_micro_usd), usd(option.part_micro_usd))
+        whole, part = ("unknown" if one is None else f"{one:,.2f}" for one in amounts)
+        facts: dict[str, Any] = {"option": option, "whole": whole, "part": part}
+        facts |= {"speed": option.speed_text, "why": choice.lost_to_best(option)}
+        facts["million"] = None if option.usd_per_run else option.usd_per_million_tokens
+        yield from texts("size/choice", facts)
     if len(choice.options) > len(shown):
-        click.echo(f"{len(choice.options) - len(shown)} more with --format json")
-    for note in dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note):
-        click.echo(note)
+        yield f"{len(choice.options) - len(shown)} more with --format json"
+    yield from dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note)
     # For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs.
     works = {option.machine.gpu.key for option in choice.options}
     last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}
-    for lost in last.values():
-        click.echo(f"not {lost.what}: {lost.miss.reason}")
-
-
-def _speed(option: Option) -> str:
-    million = option.usd_per_million_tokens
-    if million is None or option.usd_per_run is not None:
-        return option.speed_text
-    return f"{option.speed_text}; {million:.3g} USD per million tokens"
-
-
-def _money(amount: Decimal | None, option: Option) -> str:
-    if amount is None:
-        return f"no price; {float(option.gpu_hours_per_hour):g} GPU-hours"
-    return f"{amount:,.2f}"
+    yield from (f"not {lost.what}: {lost.miss.reason}" for lost in last.values())
