@@ -182,6 +182,8 @@ class SizeRequest(RequestModel):
     """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
+    images: bool = True
+    """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
