@@ -20,12 +20,13 @@ from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.load_test import LengthShape
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,
+    Arithmetic,
     Checkpointing,
     Loss,
     Optimizer,
+    TrainingFramework,
     TrainingPrecision,
 )
 from gpufleet_planner.tables import table
@@ -174,8 +175,6 @@ class SizeRequest(RequestModel):
     publisher, else bf16 (fp16 before compute capability 8.0 must be written)."""
     kv_cache: str = "bf16"
     """Format of the KV cache."""
-    head_apart: bool | None = None
-    """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
     utilisation: Annotated[Decimal, Field(gt=0, le=1)] | None = None
     """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
     of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""
@@ -183,6 +182,8 @@ class SizeRequest(RequestModel):
     """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
+    images: bool = True
+    """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None

@@ -25,7 +25,6 @@ from gpufleet_policies.configurations.objects import Object, objects
 __all__ = ["RULES", "validate"]
 
 _GROUP = "kueue.x-k8s.io/"
-_QUEUE = f"{_GROUP}queue-name"
 _CODES = schema_codes()
 
 RULES = rule_table(

@@ -95,6 +95,7 @@ def report_problems(
     for problem in problems:
         if path_of(problem.steps, path) not in taken:
             code = special(problem) if special is not None else None
+            code = problem.code if problem.code in report.rules else code
             report_problem(problem, codes, report, path, code)
 
 
