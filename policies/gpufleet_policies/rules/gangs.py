@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.cluster import Locator, PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch
-from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.owners import label_patch
-from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
-from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
+from gpufleet_policies.rules.purpose import is_training, serving, training
 from gpufleet_policies.rules.written import written_rule
 
 KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
@@ -113,48 +112,3 @@ def _has_gang(workload: WorkloadFacts) -> bool:
         if named or group.gated:
             return True
     return workload.may_say(*keys)
-
-
-@written_rule("batch-and-serving-same-priority")
-def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A job and a server of one program may share a pool, and neither has a PriorityClass."""
-    if not workload.runs_to_completion or workload.is_idle_now or workload.may_say(_QUEUE):
-        return  # or a queue with its own priorities decides
-    servers = _servers(context)
-    for group in _without_priority(workload):
-        shared = sorted(name for name in _pools(context, group) if name in servers)
-        if not shared:
-            continue
-        yield finding(
-            where=f"{group.place}.priorityClassName",
-            found=f"runs on {', '.join(shared)} with {servers[shared[0]]}, and neither has a "
-            "priority",
-            evidence={"pools": shared},
-            at_most=Level.ADVISORY,
-        )
-        return
-
-
-@once
-def _servers(context: RuleContext) -> dict[str, Locator]:
-    """Pool -> a server without a priority that may run there, looked up once for a program."""
-    found: dict[str, Locator] = {}
-    for other in context.declared(WorkloadFacts):
-        if not other.uses_gpus or not is_inference(other):
-            continue
-        for group in _without_priority(other):
-            for name in _pools(context, group):
-                found.setdefault(name, other.locator)
-    return found
-
-
-def _without_priority(workload: WorkloadFacts) -> list[PodGroup]:
-    return [g for g in workload.pod_groups if g.gpu_resources and g.priority_class.is_absent]
-
-
-def _pools(context: RuleContext, group: PodGroup) -> set[str]:
-    assert context.fleet is not None
-    found: list[PoolFacts] = []
-    for resource, _ in gpu_requests(group):
-        found += offering(candidates(context, group), resource)
-    return {pool.name for pool in found}

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest
-from tests.policies.cases.workloads import LIMITS, WHOLE, deployment, job, torch
+from tests.policies.cases.workloads import torch
 from tests.policies.objects import REMOVE, changed
 
 PYTORCH = {
@@ -26,7 +26,6 @@ QUEUE = manifest(
         "spec": {"clusterQueue": "research"},
     }
 )
-SERVER = deployment({LIMITS: WHOLE, "spec.replicas": 1, "metadata.name": "server"})
 
 CASES = (
     Case(
@@ -36,13 +35,5 @@ CASES = (
         "8 GPUs that are of use only together, and no queue or group of pods",
         Level.ADVISORY,
         alongside=(FLEET, QUEUE),
-    ),
-    Case(
-        "batch-and-serving-same-priority",
-        job({"spec.template.spec.priorityClassName": "batch"}),
-        job(),
-        "runs on training with Deployment ml/server, and neither has a priority",
-        Level.ADVISORY,
-        alongside=(FLEET, SERVER),
     ),
 )

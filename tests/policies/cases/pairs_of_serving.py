@@ -53,6 +53,12 @@ def _nodes(more: dict[str, object]) -> Thing:
     return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
 
 
+def _claim(device_class: str) -> Thing:
+    request = {"name": "gpu", "exactly": {"deviceClassName": device_class}}
+    spec = {"spec": {"devices": {"requests": [request]}}}
+    return of_kind("ResourceClaimTemplate", "resource.k8s.io/v1", "one", spec, namespace="ml")
+
+
 def _monitor(port: str, app: str = "chat") -> Thing:
     spec = {"selector": {"matchLabels": {"app": app}}, "endpoints": [{"port": port}]}
     return of_kind("ServiceMonitor", "monitoring.coreos.com/v1", "chat", spec, namespace="ml")
@@ -203,6 +209,14 @@ CASES = (
         ADVICE,
         alongside=(deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.9.0"}),),
     ),
+    # jordann6/gpu-platform karpenter.tf: "The 20Gi default fills before the GPU Operator finishes".
+    Case(
+        "node-disk-below-images",
+        _nodes({"diskSize": 50}),
+        _nodes({}),
+        "has disks of 20 GiB, which hold the system and one image with CUDA",
+        ADVICE,
+    ),
     Case(
         "autoscaler-version-gone",
         of_kind("PodDisruptionBudget", "policy/v1", "chat", {"minAvailable": 1}),
@@ -217,6 +231,15 @@ CASES = (
         "names the Topology default, and there is none here, but Topology racks",
         ADVICE,
         alongside=(FLEET, _TOPOLOGY),
+    ),
+    # GitOpsHub/kubernetes-ai-infrastructure 03-cel-selector.yaml, with another end of the name.
+    Case(
+        "named-object-absent",
+        _claim("mig.nvidia.com"),
+        _claim("gpu.nvidia.io"),
+        "names the DeviceClass gpu.nvidia.io, which nothing here makes; NVIDIA's driver makes gpu",
+        ADVICE,
+        alongside=(FLEET,),
     ),
     Case(
         "named-object-absent",
