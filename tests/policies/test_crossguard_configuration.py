@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from google.protobuf import json_format
 from pulumi.runtime.proto import analyzer_pb2
 
 from gpufleet_policies.fronts.crossguard_configuration import environment_of_stack
@@ -42,12 +41,7 @@ def test_there_is_a_policy_for_each_rule(host: Host):
     assert set(settings) == set(KEYS)
     assert all(one["description"] for one in settings.values())
     assert set(settings["rules"]["properties"]) >= {rule.id for rule in RULES}
-    idle = json_format.MessageToDict(host.infos["gpu-idle-command"].configSchema.properties)
-    assert idle["idleSleepSeconds"]["default"] == 3600
-    described = {key for info in host.infos.values() for key in info.configSchema.properties}
-    assert described - set(KEYS) == set(THRESHOLDS) - {"longestWaiverDays"}, (
-        "each threshold belongs to a rule, and that of waivers to all"
-    )
+    assert set(settings["thresholds"]["properties"]) == set(THRESHOLDS)
 
 
 def test_one_rule_on_and_all_others_off(host: Host):
@@ -69,18 +63,14 @@ def test_the_level_of_a_policy_wins_over_profile_and_file(tmp_path: Path):
     assert host.analyze(DEPLOYMENT_TYPE, IDLE)["gpu-idle-command"] == MANDATORY
 
 
-def test_a_threshold_is_a_property_of_its_rule(tmp_path: Path):
+def test_a_threshold_of_the_settings_wins_over_the_file(tmp_path: Path):
     (tmp_path / "gpu-policy.yaml").write_text("thresholds: {idleSleepSeconds: 900}\n")
     host = Host(tmp_path)
     nap = changed(DEPLOYMENT, {f"{CONTAINER}.command": ["sleep", "600"]})
     host.configure_policies({})
     assert host.analyze(DEPLOYMENT_TYPE, nap) == {}, "defaults of schemas are those of the file"
-    host.configure_policies({"gpu-idle-command": {"idleSleepSeconds": 600}})
+    host.configure_policies({"gpufleet-settings": {"thresholds": {"idleSleepSeconds": 600}}})
     assert host.analyze(DEPLOYMENT_TYPE, nap) == {"gpu-idle-command": ADVISORY}
-    host.configure_policies(
-        {"gpu-pool-unbounded": {"maxGpus": 8}, "gpu-autoprovisioning-unbounded": {"maxGpus": 9}}
-    )
-    assert host.analyze(DEPLOYMENT_TYPE, DEPLOYMENT) == {"policy-settings-unreadable": MANDATORY}
 
 
 def test_a_pack_that_is_off_says_so_once(host: Host):

@@ -52,8 +52,6 @@ WITHOUT_EXAMPLE = {
     "document-unreadable",
     "gpu-unknown",
     "manifest-nothing-to-judge",
-    "wrapped-chart-unknown",
-    "wrapped-values-elsewhere",
 }
 """About the call of `gpufleet check` and texts that are no document of the kind."""
 

@@ -21,7 +21,7 @@ FOLDERS = sorted(table.parent for root in ROOTS for table in root.rglob("finding
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a writer."""
+    """One call of a writer, or of the rules with this `of`."""
 
     place: str
     row: str
@@ -34,13 +34,19 @@ def calls(folder: Path) -> Iterator[Call]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
-            by_name = isinstance(node.func, ast.Name) and node.func.id == "_finding"
+            by_name = isinstance(node.func, ast.Name) and node.func.id in {"_finding", "_rules"}
             if not by_name and not (
                 isinstance(node.func, ast.Attribute) and node.func.attr == "say"
             ):
                 continue
             if isinstance(row := node.args[0], ast.Constant):
                 names = {one.arg or "**" for one in node.keywords}
+                if ast.unparse(node.func) == "_rules":
+                    asked = [one for one in rows_of(folder).values() if one.of == row.value]
+                    for one in asked:
+                        yield Call(f"{file}", one.code, frozenset(one.values), False)
+                    assert asked, f"{file}:{node.lineno}"
+                    continue
                 place = f"{file}:{node.lineno}"
                 own = {"code", "fix", "uncertain"}
                 yield Call(place, str(row.value), frozenset(names - own), "fix" in names)
@@ -51,6 +57,9 @@ def test_each_row_is_written_and_each_call_has_its_row_and_facts(folder: Path) -
     rows = rows_of(folder)
     written = list(calls(folder))
     assert {call.row for call in written} == set(rows)
+    assert not {call.row for call in written if rows[call.row].of} & {
+        call.row for call in written if ".py:" in call.place
+    }
     for call in written:
         row = rows[call.row]
         told = FACT.findall(row.message + ("" if call.has_fix else row.fix or ""))

@@ -19,7 +19,7 @@ from typing import Any
 
 from charts import CHARTS, chart_file
 from custom_resources import definitions, group_file
-from device_selectors import selectors_file
+from device_selectors import plugin_configs_file
 from kubernetes_fields import fields_file
 from kubernetes_kinds import kubernetes_file, metadata_file
 from pruning import Schema
@@ -70,8 +70,8 @@ def main() -> None:
         (OUT / f"chart-{name}.json").write_text(content + "\n", encoding="utf-8")
     content = compact(fields_file(modules, core))
     (OUT / "kubernetes-fields.json").write_text(content + "\n", encoding="utf-8")
-    content = compact(selectors_file(options.charts))
-    (OUT / "webhook-selectors.json").write_text(content + "\n", encoding="utf-8")
+    content = compact(plugin_configs_file(options.charts))
+    (OUT / "webhook-configs.json").write_text(content + "\n", encoding="utf-8")
     lines = ",\n".join(f"{json.dumps(k)}:{compact(v)}" for k, v in index().items())
     (OUT / "index.json").write_text("{" + lines + "}\n", encoding="utf-8")
 

@@ -29,10 +29,6 @@ class NvidiaConfig(Subject):
     """Name of the config that nodes use, if known."""
     version: Fact[str] = NOTHING
     """Release of the chart that reads it."""
-    path: tuple[str, ...] | None = None
-    """Keys of the object that lead to the configuration; None if a patch cannot address it."""
-    held: str = ""
-    """The text in the object that contains it; empty if it is data."""
     chart: str = ""
     """The chart that installs the reader of the configuration; empty: not known."""
     chart_version: Fact[str] = NOTHING
@@ -98,10 +94,6 @@ class SharingConfig(Subject):
     mig_strategy: Fact[str] = NOTHING
     """`flags.migStrategy` of the same document."""
     place: str = ""
-    path: tuple[str, ...] | None = None
-    """Keys of the object that lead to the configuration; None if a patch cannot address it."""
-    text: str = ""
-    """The configuration if the object has it as text; empty if it is data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,17 +144,6 @@ class SharedGpus:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TagField:
-    """Field for cost-accounting tags or labels of a pool that does not replace its machines."""
-
-    place: str
-    written: bool
-    """Whether the field is written."""
-    listed: bool = False
-    """Whether it is a list of keys and values, as in an Auto Scaling group, not a mapping."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePool(Subject):
     """One group of like machines."""
@@ -198,8 +187,6 @@ class NodePool(Subject):
     """Cost-accounting tags or labels with known values."""
     tags_known: bool = True
     tags_place: str = ""
-    tag_field: TagField | None = None
-    """None if an added tag would replace machines, or if no field of the object holds tags."""
     zones: Fact[tuple[str, ...]] = NOTHING
     """Zones, or the subnets that represent them."""
     region: Fact[str] = NOTHING

@@ -68,8 +68,6 @@ class GoDocument(Document):
     """Paths of keys that are written more than once: all but the last are dropped."""
     more_documents: bool = False
     """Whether a second document follows, which the programs do not read."""
-    empty: bool = False
-    """Whether the text holds nothing but white space and comments."""
     text: str | None = None
     """The text itself, for documents that must be JSON."""
 

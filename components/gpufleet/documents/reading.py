@@ -73,7 +73,7 @@ def read_go(text: str | bytes) -> GoDocument:
     nodes = _nodes(decoded)
     node = next(nodes, None)
     if node is None:
-        return GoDocument(None, empty=True, text=decoded)
+        return GoDocument(None, text=decoded)
     try:
         more = next(nodes, None) is not None
     except UnreadableDocumentError:

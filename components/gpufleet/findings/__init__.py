@@ -12,6 +12,7 @@ from gpufleet.findings.finding import (
     ordered,
     warning,
 )
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.findings.rows import findings_in
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "has_errors",
     "info",
     "ordered",
+    "rules_in",
     "warning",
 ]

@@ -6,13 +6,16 @@
 * `severity`; omitted if a rule of the code has it (`contract/programs`),
 * `at`: the field below the place that the rule names; omitted: the place itself,
 * `message` and `fix`, with `{name}` for a fact and `{name!r}` for it in quotation marks,
-* `source`: where the statement is documented; it becomes evidence.
+* `source`: where the statement is documented; it becomes evidence,
+* `note`: what readers of the table must know, such as the source of a limit.
+
+Rows of rules that fields alone decide have more keys: `row_rules`.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -34,21 +37,30 @@ class FindingRow:
     at: str = ""
     fix: str | None = None
     source: str | None = None
+    of: str = ""
+    when: Sequence[Mapping[str, Any]] = ()
+    """Cases of its conditions; none: a function writes it."""
+    each: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    note: str = ""
 
     @property
     def facts(self) -> frozenset[str]:
         """Names of the facts in the texts."""
         return frozenset(found[1] for found in FACT.finditer(f"{self.message} {self.fix or ''}"))
 
-    def finding(self, path: str, fix: str | None, facts: Mapping[str, object]) -> Finding:
-        """The finding at a place, with all facts as its evidence. Raises KeyError for a fact that
-        the texts contain and that is missing."""
+    def finding(
+        self, path: str, fix: str | None, facts: Mapping[str, object], index: int = 0
+    ) -> Finding:
+        """The finding at a place, with all facts as its evidence; `index`: that of the entry of
+        `each`. Raises KeyError for a fact that the texts contain and that is missing."""
         evidence = {name: _listed(value) for name, value in facts.items()}
         if self.source is not None:
             evidence["source"] = self.source
         message, fix = self.texts(fix, evidence)
         code = self.code.partition("/")[0]
-        return Finding(code, self.severity, path + self.at, message, evidence, fix)
+        place = path + (self.at.replace("#", f"{index}") if self.each else self.at)
+        return Finding(code, self.severity, place, message, evidence, fix)
 
     def texts(self, fix: str | None, facts: Mapping[str, object]) -> tuple[str, str | None]:
         """Message and fix with their facts; a given fix replaces that of the row."""
@@ -88,11 +100,12 @@ def findings_in(file: str) -> Writer:
 def rows_of(folder: Path) -> Mapping[str, FindingRow]:
     """The rows of a folder by code. Raises ValueError if two rows have one code."""
     text = (folder / "findings.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
-    table = {
-        row["code"]: FindingRow(**{**row, "severity": Severity(row.get("severity", "error"))})
-        for row in rows
-    }
+    rows: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    for row in rows:
+        row["severity"] = Severity(row.get("severity", "error"))
+        if isinstance(row.get("when"), dict):
+            row["when"] = [row["when"]]
+    table = {row["code"]: FindingRow(**row) for row in rows}
     if len(table) < len(rows):
         raise ValueError(f"{folder}: two rows have one code")
     return table

@@ -11,7 +11,7 @@ from gpufleet.catalogue.driver_support import DriverBranch
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
 from gpufleet.fleet.hardened_rules import validate_hardened
@@ -20,9 +20,9 @@ from gpufleet.fleet.network_rules import validate_network_operator
 from gpufleet.fleet.neuron import validate_neuron_addon
 from gpufleet.spec.addons import Addon, Addons
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.gpu_operator import LicenseFeature, LicenseService
+from gpufleet.spec.gpu_operator import LicenseFeature
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def validate_addons(
@@ -86,19 +86,10 @@ def validate_licence(
     guests = [pool for pool in pools if pool.partition.vgpu is not None]
     if not plan.enabled or not guests:
         return
-    yield from _secrets(spec, plan)
-    yield from _feature(spec, guests)
-    yield from _reach(spec)
-    yield from _branches(spec, guests)
-
-
-def _secrets(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Finding]:
     licensing = spec.addons.gpu_operator.driver.licensing
-    named = plan.license_secret
-    if licensing is not None and named is not None and licensing.secret != named:
-        yield _finding(
-            "vgpu-licence-secrets-differ", _LICENSING, found=licensing.secret, pools=named
-        )
+    yield from _rules("licence", _LICENSING, spec=spec, plan=plan, licensing=licensing)
+    yield from _feature(spec, guests)
+    yield from _branches(spec, guests)
 
 
 def _feature(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
@@ -119,13 +110,6 @@ def _feature(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
             types=types,
             pools=[p.name for p in wrong],
         )
-
-
-def _reach(spec: FleetSpec) -> Iterator[Finding]:
-    licensing, images = spec.addons.gpu_operator.driver.licensing, spec.addons.images
-    closed = images.registry is not None and images.proxy.https is None
-    if licensing is not None and licensing.service is LicenseService.CLS and closed:
-        yield _finding("vgpu-licence-out-of-reach", _LICENSING)
 
 
 def _branches(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Intent, Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 WHOLE_GPU = "nvidia.com/gpu"
 """The only resource by which Cluster Autoscaler on AWS detects that a new GPU node is complete
@@ -27,16 +27,10 @@ def validate_autoscalers(
     spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]
 ) -> list[Finding]:
     """Autoscalers that are switched on where they have no effect."""
-    return list(_validate(spec, platform, pools))
-
-
-def _validate(spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]) -> Iterable[Finding]:
-    for pool in pools:
-        if pool.spec.karpenter is not None and not pool.provisioner.by_node_pool:
-            yield _finding("options-of-other-provisioner", pool.path, found=pool.provisioner.value)
-    offered = platform.facts.provisioners
-    if spec.addons.karpenter.enabled and Provisioner.KARPENTER not in offered:
-        yield _finding("karpenter-not-on-eks", found=spec.platform.value)
+    return [
+        *(found for pool in pools for found in _rules("compiled", pool.path, pool=pool)),
+        *_rules("autoscalers", spec=spec, facts=platform.facts),
+    ]
 
 
 def has_whole_gpus(pool: Pool) -> bool:
@@ -52,14 +46,7 @@ def validate_scaled_group(pool: Pool) -> list[Finding]:
     """Errors of Cluster Autoscaler about a group; empty for other provisioners."""
     if pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
         return []
-    return [*_mixed_types(pool), *_claims(pool), *_startup(pool)]
-
-
-def _claims(pool: Pool) -> Iterable[Finding]:
-    """The AWS provider's template of an empty group has no devices to claim."""
-    if pool.spec.sharing.dra is None or pool.nodes.minimum > 0:
-        return
-    yield _finding("dra-scale-from-zero", pool.path, pool=pool.name, found=0, limit=1)
+    return [*_mixed_types(pool), *_rules("scaled", pool.path, pool=pool), *_startup(pool)]
 
 
 def _startup(pool: Pool) -> Iterable[Finding]:

@@ -6,14 +6,14 @@ from datetime import datetime
 from gpufleet.catalogue import InstanceType, PriceStatus
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error, findings_in, warning
+from gpufleet.findings import Finding, error, findings_in, rules_in, warning
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity, CapacityBlock, Reserved
-from gpufleet.spec.pool import GpuPool, Intent, Provisioner
+from gpufleet.spec.pool import GpuPool, Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _ALONE = {
     "capacityBlock": "a block is one reservation in one zone, and its node group has nothing else",
@@ -32,7 +32,7 @@ def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Fin
     counts as not begun."""
     yield from (one for pool in pools for one in _not_begun(pool, at))
     if at is not None:
-        yield from _ended(pools, at)
+        yield from (f for pool in pools for f in _rules("windows", pool.path, pool=pool, at=at))
 
 
 def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
@@ -70,34 +70,6 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
 
 def _later(bought: CapacityBlock | Reserved, at: datetime) -> bool:
     return bought.starts is not None and at < bought.starts
-
-
-def _ended(pools: Sequence[Pool], at: datetime) -> Iterable[Finding]:
-    """EC2 ends the instances of a block 30 minutes before its end, and starts none after (Amazon
-    EC2 user guide, Capacity Blocks for ML); instances of another reservation continue at the list
-    price (cr-groups-lifecycle, same guide)."""
-    for pool in pools:
-        for index, entry in enumerate(pool.capacity):
-            block = entry.capacity_block
-            if block is not None and block.until <= at:
-                yield _finding(
-                    "capacity-block-ended",
-                    f"{pool.path}.capacity[{index}]",
-                    block=block.id,
-                    pool=pool.name,
-                    found=block.until.isoformat(),
-                    limit=at.isoformat(),
-                )
-            reserved = entry.reserved
-            if reserved is not None and reserved.until is not None and reserved.until <= at:
-                yield _finding(
-                    "reservation-ended",
-                    f"{pool.path}.capacity[{index}]",
-                    reserved=reserved.id,
-                    pool=pool.name,
-                    found=reserved.until.isoformat(),
-                    limit=at.isoformat(),
-                )
 
 
 def validate(
@@ -144,39 +116,8 @@ def validate(
             findings += _not_sold(mode, place, machines, facts)
     if not findings:
         findings += platform_rules(platform).validate_capacity(pool, path, provisioner)
-    for index, entry in enumerate(pool.capacity):
-        priced = entry.spot is not None and entry.spot.max_price_usd_per_hour
-        if entry.spot is not None and priced and not facts.spot_takes_a_price:
-            findings.append(
-                _finding(
-                    "spot-price-not-on-platform",
-                    f"{path}.capacity[{index}]",
-                    platform=platform.name,
-                    found=entry.spot.max_price_usd_per_hour,
-                )
-            )
-    for index, entry in enumerate(pool.capacity):
-        if entry.reserved is not None and entry.reserved.interruptible and alone:
-            findings.append(
-                _finding("reservation-interruptible", f"{path}.capacity[{index}]", found=True)
-            )
-    taken_back = "spot" in modes or any(
-        entry.reserved is not None and entry.reserved.interruptible for entry in pool.capacity
-    )
-    if pool.intent is Intent.TRAINING and taken_back:
-        findings.append(_finding("spot-for-training", path))
-    if pool.intent is Intent.INTERACTIVE and taken_back:
-        findings.append(_finding("spot-for-interactive", path))
-    if "capacityBlock" in alone and "capacityBlock" in modes and len(machines) > 1:
-        findings.append(
-            _finding(
-                "capacity-block-one-type",
-                path,
-                machines_count=len(machines),
-                found=[machine.name for machine in machines],
-            )
-        )
-    return findings
+    subjects = {"pool": pool, "platform": platform, "facts": facts, "machines": machines}
+    return [*findings, *_rules("capacity", path, provisioner=provisioner, **subjects)]
 
 
 def _refused(mode: str, row: InstanceType) -> bool:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.operator_values import switch
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 ADDON = "addons.devicePlugin"
 """Keys of the chart 0.20.0 (NVIDIA/k8s-device-plugin v0.20.0, read 2026-11-21)."""
@@ -25,11 +25,8 @@ def validate_device_plugin(
     yield from validate_keys(spec.addons.device_plugin.values, spec.addons.device_plugin.version)
     yield from _operators(spec)
     yield from _no_one_applies_layouts(pools, plan)
-    if not plugin.pools and plugin.ownership is Ownership.MANAGED:
-        yield _finding("device-plugin-serves-nothing", ADDON)
+    yield from _rules("device-plugin", ADDON, spec=spec, plugin=plugin, pools=pools)
     yield from _not_restarted(pools, plan)
-    yield from _mps_needs_discovery(pools, plan)
-    yield from _config_replaced(spec)
     yield from _discovery_twice(plan)
 
 
@@ -55,19 +52,6 @@ def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
     cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
     if cut and plan.gpu_operator.mig_manager:
         yield _finding("plugin-not-restarted-by-mig-manager", ADDON, pools=[p.name for p in cut])
-
-
-def _mps_needs_discovery(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
-    if plan.device_plugin.gpu_feature_discovery:
-        return
-    for pool in pools:
-        if pool.name in plan.device_plugin.pools and pool.partition.mode == "mps":
-            yield _finding("mps-needs-feature-discovery", ADDON, pool=pool.name)
-
-
-def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
-    if spec.addons.device_plugin.values.get("config"):
-        yield _finding("config-map-of-pools-replaced", ADDON)
 
 
 def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:

@@ -7,15 +7,14 @@ device).
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.scaling_rules import name_too_long
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
-from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
-from gpufleet.spec.pool import Intent
+from gpufleet.spec.monitoring import Monitoring
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def stoppable(pools: Iterable[Pool]) -> Iterator[tuple[Pool, IdlePolicy, IdleNotebook]]:
@@ -33,30 +32,11 @@ def validate_idle(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     for pool in pools:
         if (idle := pool.spec.idle) is not None:
             path = f"{pool.path}.idle"
-            found += _needs(spec, path)
-            found += _pool(spec.monitoring, pool, path)
+            found += _rules("idle", pool.path, spec=spec, pool=pool)
+            if (why := _unmeasured(spec.monitoring, pool)) is not None:
+                found.append(_finding("idle-not-measured", path, why=why, pool=pool.name))
             found += _notebooks(idle, path, seen)
     return found
-
-
-def _needs(spec: FleetSpec, path: str) -> Iterator[Finding]:
-    if spec.addons.keda.enabled is not True:
-        yield _finding("idle-needs-keda", path)
-    monitoring = spec.monitoring
-    if monitoring is None or monitoring.backend is MonitoringBackend.NONE:
-        yield _finding("idle-needs-monitoring", path)
-    elif monitoring.query_url is None:
-        yield _finding("idle-needs-monitoring/address")
-
-
-def _pool(monitoring: Monitoring | None, pool: Pool, path: str) -> Iterator[Finding]:
-    if pool.spec.intent is not Intent.INTERACTIVE:
-        yield _finding("idle-not-interactive", path, found=pool.spec.intent.value)
-    if (why := _unmeasured(monitoring, pool)) is not None:
-        yield _finding("idle-not-measured", path, why=why, pool=pool.name)
-    if pool.spec.nodes.min == pool.spec.nodes.max:
-        found = pool.spec.nodes.min
-        yield _finding("idle-frees-no-node", pool.path, pool=pool.name, found=found)
 
 
 def _unmeasured(monitoring: Monitoring | None, pool: Pool) -> str | None:

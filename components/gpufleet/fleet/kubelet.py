@@ -9,12 +9,11 @@ all NUMA nodes equals kube-reserved, system-reserved and the hard eviction thres
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.kubelet import Kubelet, ManagerPolicy, TopologyPolicy
-from gpufleet.spec.pool import Fabric
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 EVICTION_MIB = 100
 """Hard eviction threshold of memory that the kubelet has by default (`memory.available`). It is
@@ -129,26 +128,4 @@ def validate_kubelet(
                 limit=field,
                 value=static.value,
             )
-    yield from _validate_together(pool, declared, place)
-
-
-def _validate_together(pool: Pool, declared: Kubelet, place: str) -> Iterator[Finding]:
-    strict = (TopologyPolicy.RESTRICTED, TopologyPolicy.SINGLE_NUMA_NODE)
-    aligned = declared.topology_manager not in (None, TopologyPolicy.NONE)
-    if aligned and declared.cpu_manager is not ManagerPolicy.STATIC:
-        yield _finding(
-            "kubelet-topology-without-cores", place, value=str(declared.topology_manager)
-        )
-    if declared.topology_scope is not None and not aligned:
-        yield _finding("kubelet-scope-without-topology", place, value=declared.topology_scope.value)
-    if declared.memory_manager is ManagerPolicy.STATIC and declared.topology_manager not in strict:
-        yield _finding("kubelet-memory-without-topology", place, value=ManagerPolicy.STATIC.value)
-    whole = pool.fabric is not Fabric.NONE and pool.gpus_per_node > 1
-    if declared.topology_manager is TopologyPolicy.SINGLE_NUMA_NODE and whole:
-        yield _finding(
-            "kubelet-whole-node-on-one-numa-node",
-            place,
-            pool=pool.name,
-            limit=pool.gpus_per_node,
-            value=TopologyPolicy.SINGLE_NUMA_NODE.value,
-        )
+    yield from _rules("kubelet", place, pool=pool, kubelet=declared)

@@ -6,12 +6,16 @@ applies to platforms without a rule of their own, so a subclass contains only di
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import getfile
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType, NodeImage
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding
-from gpufleet.fleet.input_differences import InputDifference, differing, plain
+from gpufleet.fleet.input_differences import InputDifference, differing, plain, replaces, within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     AddonPlan,
@@ -246,7 +250,18 @@ class PlatformRules:
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         """Effect on nodes of a difference in one input of a resource. `path` has no list indexes
-        and is empty for the resource itself; a side without the input is None."""
+        and is empty for the resource itself; a side without the input is None.
+
+        The class is that of the first of the platform's `input_classes.jsonl` that applies: it has
+        the `kinds` (default: every one), and one of `paths` is the path or above it (default: every
+        path; an empty one is the resource itself), or the provider `replaces` a resource of that
+        type for it."""
+        for row in _input_classes(Path(getfile(type(self))).parent):
+            by_path = "paths" not in row and "replaces" not in row
+            by_path = by_path or path in row.get("paths", ()) or within(path, row.get("paths", ()))
+            replaced = "replaces" in row and path and replaces(row["replaces"], path, old, new)
+            if kind in row.get("kinds", (kind,)) and (by_path or replaced):
+                return LeafClass(row["class"])
         return LeafClass.UNKNOWN
 
     def input_differences(
@@ -267,6 +282,12 @@ class PlatformRules:
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         """Names of nodes that are known before they are created; empty if they are not."""
         return []
+
+
+@cache
+def _input_classes(folder: Path) -> Sequence[Mapping[str, Any]]:
+    exist = (folder / "input_classes.jsonl").exists()
+    return read_rows(folder, "input_classes") if exist else ()
 
 
 def platform_rules(platform: PlatformValue) -> PlatformRules:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.platform import Platforms, PlatformValue
-from gpufleet.findings import Finding, error, findings_in, warning
+from gpufleet.findings import Finding, error, findings_in, rules_in, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.model import Partition
@@ -14,7 +14,7 @@ from gpufleet.spec.device_needs import NvlinkReach
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 RESERVED_PREFIXES = (
     "nvidia.com/",
@@ -45,7 +45,7 @@ def validate(
         *_fabric(pool, path, platform),
         *_labels(pool, path, platform, provisioner),
         *_taints(pool, path),
-        *_ownership(pool, path, platform),
+        *_rules("pool", path, pool=pool, platform=platform, facts=platform.facts),
         *platform_rules(platform).validate_pool(pool, path, machines),
     ]
 
@@ -135,13 +135,6 @@ def _taints(pool: GpuPool, path: str) -> Iterable[Finding]:
                 found=taint.key,
             )
         seen.add((taint.key, taint.effect))
-
-
-def _ownership(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:
-    if pool.import_id is not None and not platform.facts.importable:
-        yield _finding("import-not-on-platform", path, platform=platform.name, found=pool.import_id)
-    if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:
-        yield _finding("import-of-unmanaged-pool", path, ownership=pool.ownership.value)
 
 
 def validate_intent(

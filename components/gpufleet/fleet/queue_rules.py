@@ -11,12 +11,11 @@ from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import Platforms, PlatformValue
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
-from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
+from gpufleet.spec.queues import NetworkTopology, Queues
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -26,7 +25,7 @@ def topology_levels(declared: NetworkTopology, platform: PlatformValue) -> tuple
     return declared.levels or platform.facts.topology_levels
 
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 FRAMEWORKS = tuple(row["name"] for row in read_rows(Path(__file__).parent, "kueue_frameworks"))
 """Integrations of Kueue v0.19.2, as in the configuration of its chart."""
@@ -42,22 +41,15 @@ def validate_queue_declaration(
     known = {pool.name: pool for pool in pools}
     declared = {pool.name for pool in spec.pools}
     return [
-        *_controller(spec),
+        *_rules("queues", spec=spec),
         *_shares(queues),
         *_cohorts(queues),
         *_namespaces(queues),
         *_frameworks(queues),
-        *_preemption(queues),
         *_priorities(queues),
         *_topologies(platforms[spec.platform], platforms, queues, known, declared),
         *_atomic(queues, known, declared),
     ]
-
-
-def _controller(spec: FleetSpec) -> Iterator[Finding]:
-    addon = spec.addons.kueue
-    if addon.enabled is False and addon.ownership is Ownership.MANAGED:
-        yield _finding("kueue-disabled-with-queues", found=False)
 
 
 def _shares(queues: Queues) -> Iterator[Finding]:
@@ -142,16 +134,6 @@ def _frameworks(queues: Queues) -> Iterator[Finding]:
                 found=name,
                 allowed=sorted(FRAMEWORKS),
             )
-
-
-def _preemption(queues: Queues) -> Iterator[Finding]:
-    if not queues.preemption.while_borrowing:
-        return
-    path = "queues.preemption.whileBorrowing"
-    if queues.fair_sharing is not None:
-        yield _finding("borrowing-preemption-with-fair-sharing", path)
-    if queues.preemption.reclaim is Reclaim.NEVER:
-        yield _finding("borrowing-preemption-without-reclaim", path)
 
 
 def _priorities(queues: Queues) -> Iterator[Finding]:

@@ -61,7 +61,11 @@ def stored_matrices(
     if rule is None and not experts:
         return None
     usual = WEIGHT_FORMATS[form].bytes_per_parameter
-    rule = rule or _always(usual)
+
+    def always(_: str) -> Fraction:
+        return usual
+
+    rule = rule or always
     mixers = dense = routed = Fraction(0)
     for index, (mixer, block) in enumerate(layers):
         mixers += sum(
@@ -70,7 +74,7 @@ def stored_matrices(
         )
         if block is None:
             continue
-        shared, own = feed_forward_parameters(block, hidden)
+        shared, own, _, _ = feed_forward_parameters(block, hidden)
         mixture = isinstance(block, ExpertFeedForward)
         dense += shared * _of_any(rule, index, _SHARED if mixture and not apart else ("",))
         # Experts of Gemma 4 are next to the dense block, not inside it.
@@ -78,14 +82,6 @@ def stored_matrices(
         each = each or _of_any(rule, index, (".experts.0",))
         routed += own * (_BYTES[experts] if experts and each == usual else each)
     return StoredMatrices(form, mixers, dense, routed)
-
-
-def _always(size: Fraction) -> Rule:
-    def rule(module: str) -> Fraction:
-        del module
-        return size
-
-    return rule
 
 
 def expert_format(text: ConfigFields) -> str:

@@ -43,9 +43,6 @@ class WeightFormat:
     native_capability: tuple[int, int] | None = None
     """Lowest compute capability whose units multiply it as it is stored; below that the weights are
     expanded to 16 bit first. None: `min_capability`."""
-    head_apart: bool = False
-    """Checkpoints of this format store the head even where the BF16 model ties it to the embeddings
-    (seen in Qwen3-4B-FP8: 742 MiB more)."""
     working_copy: bool = False
     """bitsandbytes keeps one matrix dequantised while it works."""
     experts_only: bool = False

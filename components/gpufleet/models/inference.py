@@ -42,8 +42,9 @@ class Serving:
     engine: InferenceEngine = InferenceEngine.VLLM
     weights: WeightFormat = WEIGHT_FORMATS["bf16"]
     kv_cache: KvFormat = KV_FORMATS["bf16"]
-    head_apart: bool | None = None
-    """Whether the checkpoint stores a tied head; None: as is usual for the format."""
+    head_apart: bool = False
+    """Whether a head that the model ties is loaded too: Transformers does where it is stored, and
+    engines never do (`tie_word_embeddings` in models/qwen3.py of vLLM and of SGLang)."""
     stored_bytes: int | None = None
     """Bytes of an existing checkpoint in exactly this format; None: computed."""
     utilisation: Fraction | None = None
@@ -122,6 +123,15 @@ def experts_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
     return ceil(2 * tokens * widest)
 
 
+def indexer_workspace(model: Architecture, context: int) -> int:
+    """Keys that vLLM gathers for indexers next to latent attention, in the memory of the experts:
+    40 for each token of the context, in FP8 with a scale (vllm-project/vllm v1/attention/backends/
+    mla/indexer.py, `get_max_prefill_buffer_size`). 0: no indexer."""
+    mixers = [g.mixer for g in model.groups if isinstance(g.mixer, LatentAttention)]
+    widths = [mixer.index_dim + 4 for mixer in mixers if mixer.index_dim]
+    return 40 * context * max(widths, default=0)
+
+
 def workspace_formula(tokens: int, size: int, tensor: int) -> str:
     """The arithmetic of `forward_workspace`, in words and numbers."""
     return f"{tokens} tokens x {size / tokens:,.0f} B = 8h + 2*(2I + d_q + 2*d_kv)/{tensor}"
@@ -195,20 +205,17 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     forward = forward_workspace(model, part, tensor, fp32=serving.computes_in_fp32)
     experts = experts_workspace(model, part, tensor)
     profile = profile_of(serving.engine)
-    rows = serving.max_sequences if model.has_head else 0
-    if profile.sampler_divided:
-        logits = ceil(Fraction(rows * model.vocabulary * profile.sampler_bytes, tensor))
-        warmed = f"{rows} rows x {model.vocabulary} x {profile.sampler_bytes} B / {tensor}"
-    else:
-        logits, warmed = _sampler(model, serving, part, forward)
+    if profile.cache_rule is CacheRule.GPU:
+        experts = max(experts, indexer_workspace(model, serving.context))
+    logits, warmed = _sampler(model, serving, part, forward, tensor)
     alone = parallel.serving_gpus == 1
     engine = profile.alone_bytes if alone else profile.parallel_bytes
     kind = "CUDA context" if alone else "NCCL"
-    measured = f"; measured: {profile.spread}" if profile.spread else ""
-    graphs = f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}"
+    graphs = f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB"
+    graphs += f"; measured: {profile.spread}" if profile.spread else ""
     formula = workspace_formula(tokens, forward, tensor)
     if experts:
-        formula += f", and {experts / GIB:.2f} GiB of buffers for experts"
+        formula += f", and {experts / GIB:.2f} GiB of buffers for experts and indexers"
     return [
         Item("activations", forward + experts, modelled(model.basis), formula),
         Item("logits", logits, modelled(model.basis), warmed),
@@ -232,19 +239,20 @@ def _image_item(model: Architecture, serving: Serving, tokens: int, tensor: int)
     return Item("images", size, Basis.ASSUMED, text)
 
 
-def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) -> tuple[int, str]:
-    """Memory of the warm-up of vLLM's sampler above the peak of the forward pass; only the hidden
-    states of that pass remain then."""
+def _sampler(
+    model: Architecture, serving: Serving, tokens: int, before: int, tensor: int
+) -> tuple[int, str]:
+    """Memory of the sampler: of vLLM's warm-up above the peak of the forward pass, as only the
+    hidden states of that pass remain then."""
+    profile = profile_of(serving.engine)
     rows = serving.max_sequences if model.has_head else 0
-    width = 4 if serving.computes_in_fp32 else 2
-    each = profile_of(serving.engine).sampler_bytes
-    sampler = rows * model.vocabulary * each
-    kept = tokens * model.hidden * width
-    text = (
-        f"{rows} rows x {model.vocabulary} x {each} B + hidden states of {tokens} "
-        "tokens, above the activations"
-    )
-    return (max(sampler + kept - before, 0) if sampler else 0), text
+    sampler = rows * model.vocabulary * profile.sampler_bytes
+    text = f"{rows} rows x {model.vocabulary} x {profile.sampler_bytes} B"
+    if profile.sampler_divided or not sampler:
+        return ceil(Fraction(sampler, tensor)), f"{text} / {tensor}"
+    kept = tokens * model.hidden * (4 if serving.computes_in_fp32 else 2)
+    text += f" + hidden states of {tokens} tokens, above the activations"
+    return max(sampler + kept - before, 0), text
 
 
 def replica_sequence_bytes(

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpufleet.models.architecture import (
-    NO_MIXER,
     Architecture,
     Attention,
     CompressedAttention,
     ExpertFeedForward,
     FeedForward,
-    LayerGroup,
+    LatentAttention,
     LinearMixer,
     Mixer,
 )
@@ -22,6 +21,8 @@ class ParameterCount:
 
     mixers: int
     """Attention and linear mixers of all layers."""
+    replicated: int
+    """Those of them that every tensor rank holds whole."""
     feed_forward: int
     """Dense blocks and shared experts."""
     experts: int
@@ -67,16 +68,20 @@ def mixer_parameters(mixer: Mixer, hidden: int) -> int:
         values = 0 if mixer.keys_are_values or mixer.reads_other_cache else mixer.value_width
         indexer = mixer.index_dim * (mixer.index_heads + 1)
         return hidden * (queries + keys + values + given + indexer)
-    queries = (
-        hidden * mixer.query_width
-        if mixer.query_rank is None
-        else mixer.query_rank * (hidden + mixer.query_width)
-    )
-    latent = hidden * (mixer.kv_rank + mixer.rope_dim)
+    queries = (mixer.query_rank or hidden) * mixer.query_width
     decompressed = mixer.kv_rank * mixer.heads * (mixer.nope_dim + mixer.value_dim)
+    given = mixer.heads * mixer.value_dim * hidden + replicated_parameters(mixer, hidden)
+    return queries + decompressed + given
+
+
+def replicated_parameters(mixer: Mixer, hidden: int) -> int:
+    """Parameters of one layer's mixer that every tensor rank holds whole: projections to latents,
+    and indexers (`ReplicatedLinear`, deepseek_v2.py of vllm-project/vllm, sgl-project/sglang)."""
+    if not isinstance(mixer, LatentAttention):
+        return 0
+    latents = hidden * ((mixer.query_rank or 0) + mixer.kv_rank + mixer.rope_dim)
     indexer = (mixer.query_rank or hidden) * mixer.index_heads * mixer.index_dim
-    indexer += hidden * (mixer.index_dim + mixer.index_heads)
-    return queries + latent + decompressed + mixer.heads * mixer.value_dim * hidden + indexer
+    return latents + indexer + hidden * (mixer.index_dim + mixer.index_heads)
 
 
 def _compressed(mixer: CompressedAttention, hidden: int) -> int:
@@ -94,15 +99,10 @@ def _compressed(mixer: CompressedAttention, hidden: int) -> int:
     return queries + outputs + hidden * mixer.head_dim + compressor + indexer + mixing
 
 
-def feed_forward_parameters(block: FeedForward | ExpertFeedForward, hidden: int) -> tuple[int, int]:
-    """Parameters of one feed-forward: dense or shared, and of all routed experts."""
-    shared, routed, _, _ = _blocks(LayerGroup(1, NO_MIXER, block), hidden)
-    return shared, routed
-
-
-def _blocks(group: LayerGroup, hidden: int) -> tuple[int, int, int, int]:
-    """Dense, routed, router and per-token-routed parameters of one layer's feed-forward."""
-    block = group.feed_forward
+def feed_forward_parameters(
+    block: FeedForward | ExpertFeedForward | None, hidden: int
+) -> tuple[int, int, int, int]:
+    """Dense or shared, routed, router and per-token-routed parameters of one feed-forward."""
     if block is None:
         return 0, 0, 0, 0
     matrices = 3 if block.gated else 2
@@ -143,11 +143,12 @@ def count_parameters(model: Architecture) -> ParameterCount:
     """Count a model. A stated total wins over the shape; the difference is booked as feed-forward
     (or as experts where there are any), which is where unknown shape parameters usually sit."""
     hidden = model.hidden
-    mixers = dense = routed = router = chosen = largest = 0
+    mixers = whole = dense = routed = router = chosen = largest = 0
     for group in model.groups:
         mixer = mixer_parameters(group.mixer, hidden)
-        block, experts, gate, used = _blocks(group, hidden)
+        block, experts, gate, used = feed_forward_parameters(group.feed_forward, hidden)
         mixers += group.count * mixer
+        whole += group.count * replicated_parameters(group.mixer, hidden)
         dense += group.count * block
         routed += group.count * experts
         router += group.count * gate
@@ -171,6 +172,7 @@ def count_parameters(model: Architecture) -> ParameterCount:
         active = model.stated_active
     return ParameterCount(
         mixers=mixers,
+        replicated=whole,
         feed_forward=dense,
         experts=routed,
         router=router,

@@ -18,6 +18,8 @@ class WeightBytes:
 
     layers: Fraction
     """Everything of the layers but routed experts."""
+    replicated: Fraction
+    """The part of `layers` that no tensor group divides."""
     experts: Fraction
     embeddings: Fraction
     head: Fraction
@@ -38,12 +40,14 @@ def _plain(
     small = weights.bytes_per_parameter
     rest = Fraction(weights.other_bytes)
     dense = rest if weights.experts_only and model.is_mixture else small
-    matrices, experts = (count.mixers + count.feed_forward) * dense, count.experts * small
+    mixers, blocks = count.mixers * dense, count.feed_forward * dense
+    experts = count.experts * small
     if model.stored is not None and model.stored.form == weights.name:
-        matrices = model.stored.mixers + model.stored.feed_forward
+        mixers, blocks = model.stored.mixers, model.stored.feed_forward
         experts = model.stored.experts
     return WeightBytes(
-        layers=matrices + (count.norms + count.router) * rest,
+        layers=mixers + blocks + (count.norms + count.router) * rest,
+        replicated=mixers * count.replicated / max(count.mixers, 1),
         experts=experts,
         embeddings=count.embeddings * rest,
         head=head * rest,
@@ -54,18 +58,15 @@ def _plain(
 
 @lru_cache(maxsize=4096)
 def weight_bytes(
-    model: Architecture, weights: WeightFormat, head_apart: bool | None = None
+    model: Architecture, weights: WeightFormat, head_apart: bool = False
 ) -> WeightBytes:
     """Weights of a whole model in a format.
 
-    `head_apart`: whether the checkpoint stores the head although the model ties it; None (default):
-    as is usual for the format. No format is planned larger than the next wider one: where
-    embeddings outweigh the layers, a head stored apart or a working copy would say otherwise, and
-    no one would choose that format then.
+    `head_apart`: whether a head that the model ties is loaded as well. No format is planned larger
+    than the next wider one, which no one would choose it over.
     """
     count = count_parameters(model)
-    apart = weights.head_apart if head_apart is None else head_apart
-    head = count.embeddings if apart and model.has_head else count.head
+    head = count.embeddings if head_apart and model.has_head else count.head
     found = _plain(count, weights, model, head)
     if weights.wider is None or (model.stored is not None and model.stored.form == weights.name):
         return found
@@ -74,11 +75,7 @@ def weight_bytes(
     if weights.working_copy:
         return replace(found, working_copy=min(Fraction(2 * count.largest_matrix), room))
     excess = max(_sum(found) - _sum(wider), Fraction(0))
-    if head_apart is None and excess:
-        from_head = min(found.head, excess)
-        layers = max(found.layers - (excess - from_head), Fraction(0))
-        return replace(found, head=found.head - from_head, layers=layers)
-    return found
+    return replace(found, layers=max(found.layers - excess, Fraction(0))) if excess else found
 
 
 def _sum(weights: WeightBytes) -> Fraction:
@@ -92,12 +89,13 @@ def stage_weights(
     """Stored bytes on one GPU of each pipeline stage.
 
     Layers are spread by number, so stages of a model with unequal layers are averages. Tensor ranks
-    divide all matrices, embeddings and head; expert ranks divide the experts only. In training the
+    divide matrices, embeddings and head; expert ranks divide the experts only. In training the
     expert ranks come on top of the tensor ranks, in serving they are the same GPUs.
     """
     tensor = parallel.tensor
     ranks = tensor * parallel.expert if training else max(tensor, parallel.expert)
-    per_layer = (weights.layers / tensor + weights.experts / ranks) / model.layers
+    divided = (weights.layers - weights.replicated) / tensor
+    per_layer = (divided + weights.replicated + weights.experts / ranks) / model.layers
     stages = [layers * per_layer for layers in stage_layers(model.layers, parallel.pipeline)]
     stages[0] += weights.embeddings / tensor + weights.other
     stages[-1] += weights.head / tensor

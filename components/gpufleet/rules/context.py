@@ -63,10 +63,6 @@ class Thresholds:
     """Number of GPUs from which a workload that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()
     """Keys of the owner tags; empty: the usual keys, of pools only."""
-    owner_values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    """Value that a patch writes for a missing owner key; keys without an entry stay missing."""
-    require_attribution: bool = False
-    """Whether GPU cost is assigned to pods from measured use."""
     many_types: int = 3
     """Number of machine types that a spot pool should be able to choose from."""
     budgets: Mapping[str, EnvironmentBudget] = field(

@@ -174,8 +174,6 @@ class SizeRequest(RequestModel):
     publisher, else bf16 (fp16 before compute capability 8.0 must be written)."""
     kv_cache: str = "bf16"
     """Format of the KV cache."""
-    head_apart: bool | None = None
-    """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
     utilisation: Annotated[Decimal, Field(gt=0, le=1)] | None = None
     """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
     of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""
@@ -183,6 +181,8 @@ class SizeRequest(RequestModel):
     """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
+    images: bool = True
+    """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None

@@ -156,7 +156,7 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         findings += check_capability(device, weights)
         if workload.trains:
             findings += check_arithmetic(device, request.arithmetic)
-    model = chosen.architecture
+    model = chosen.architecture if request.images else chosen.architecture.language_part
     findings += context_rules(model, request, workload)
     if has_errors(findings):
         return _refused(chosen, device, findings)
@@ -184,6 +184,7 @@ def serving_of(
     request: SizeRequest, chosen: ChosenModel, weights: WeightFormat, cache: KvFormat
 ) -> Serving:
     """The serving part of a request, in one weight format."""
+    measured = request.images and chosen.weight_format == weights.name
     return Serving(
         context=request.context,
         batch=request.batch,
@@ -192,8 +193,8 @@ def serving_of(
         engine=request.engine,
         weights=weights,
         kv_cache=cache,
-        head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
-        stored_bytes=chosen.stored_bytes if chosen.weight_format == weights.name else None,
+        head_apart=bool(chosen.head_apart) and request.engine is InferenceEngine.TRANSFORMERS,
+        stored_bytes=chosen.stored_bytes if measured else None,
         utilisation=None if request.utilisation is None else Fraction(request.utilisation),
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpufleet_policies.fronts.check import CheckedFile
 
 _Function = Callable[..., Any]
-_OTHER = ("document-unreadable", "-nothing-to-judge", "dra-no-config", "wrapped-chart-unknown")
+_OTHER = ("document-unreadable", "-nothing-to-judge", "dra-no-config")
 """Ends of the codes of a text that is not of the kind; such findings are about no part of it."""
 _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject": "red"}
 

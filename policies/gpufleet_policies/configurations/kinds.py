@@ -26,8 +26,6 @@ from gpufleet_policies.configurations.manifest import (
     wanted_objects,
 )
 from gpufleet_policies.configurations.objects import Object
-from gpufleet_policies.configurations.wrapped import RULES as WRAPPED_RULES
-from gpufleet_policies.configurations.wrapped import WrappedValues, wrapped_values
 
 with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
     _ROWS = tuple(csv.DictReader(_file))
@@ -69,10 +67,6 @@ def validate_text(
     KeyError for an unknown kind.
     """
     where, report = read_context(context, gpu, select, READERS.get(kind, ""))
-    # An object that installs charts is an object, too.
-    wrapped = () if kind == "kubernetes-object" else wrapped_values(text)
-    if wrapped:
-        return _validate_wrapped(kind, wrapped, where, report)
     refuse_foreign(kind, text)
     try:
         inside = manifest_objects(text) if can_be_manifest(kind) else None
@@ -93,41 +87,6 @@ def validate_text(
     validated = _validate_documents(kind, read, found, where)
     advertises = None if report.rejected else validated.advertises
     return Judgement(ordered([*report.findings, *validated.findings]), advertises)
-
-
-def _validate_wrapped(
-    kind: str, wrapped: Sequence[WrappedValues], where: Site, report: CheckReport
-) -> Judgement:
-    """Findings about the charts of a kind that a text installs; paths are those in the text."""
-    validate: Judge = _module(kind).validate
-    left = CheckReport(WRAPPED_RULES)
-    findings: list[Finding] = []
-    beside = [one.program for one in wrapped if one.chart is not None]
-    chosen = [one for one in wrapped if one.chart is not None and one.chart.kind == kind]
-    for one in chosen:
-        others = [program for program in beside if program is not one.program]
-        here = replace(
-            where,
-            programs=(one.program, *others, *where.programs),
-            images=(*one.images, *where.images),
-        )
-        for finding in validate(GoDocument(one.data), here).findings:
-            inside = not finding.path.startswith("context.")
-            findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)
-        for unknown in one.unknown:
-            left.add("wrapped-values-elsewhere", one.path_of(""), f"not validated: {unknown}")
-    if not chosen:
-        names = ", ".join(
-            sorted({one.release.chart or "a chart without a name" for one in wrapped})
-        )
-        kinds = {one.chart.kind for one in wrapped if one.chart is not None and one.chart.kind}
-        left.add(
-            "wrapped-chart-unknown",
-            "",
-            f"the text installs {names}, which {kind} does not cover",
-            f"--as {' or '.join(sorted(kinds))}" if kinds else None,
-        )
-    return Judgement(ordered([*report.findings, *findings, *left.findings]))
 
 
 def _validate_documents(

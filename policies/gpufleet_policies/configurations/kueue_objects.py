@@ -15,7 +15,6 @@ from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
-from gpufleet.contract.schemas.problems import SchemaProblemKind
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at
@@ -26,7 +25,6 @@ from gpufleet_policies.configurations.objects import Object, objects
 __all__ = ["RULES", "validate"]
 
 _GROUP = "kueue.x-k8s.io/"
-_QUEUE = f"{_GROUP}queue-name"
 _CODES = schema_codes()
 
 RULES = rule_table(
@@ -57,11 +55,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
-            problems = object_problems(item, _GROUP[:-1])
-            if any(one.path.startswith(f"{child(path, 'spec')}.") for one in report.findings):
-                # its groups, of which the definition's rules say the same without a fix
-                problems = tuple(p for p in problems if p.kind is not SchemaProblemKind.CONDITION)
-            report_problems(problems, _CODES, report, path)
+            report_problems(object_problems(item, _GROUP[:-1]), _CODES, report, path)
         if kind == "ClusterQueue":
             found.queues[name] = (path, item)
         elif kind == "LocalQueue":

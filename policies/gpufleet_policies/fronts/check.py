@@ -20,7 +20,6 @@ from gpufleet.findings import Finding, Level, Severity, error, has_errors, order
 from gpufleet.findings.locator import NO_OBJECT
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.configurations.kinds import READ_TOGETHER
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
 from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_of, judged
@@ -32,6 +31,7 @@ from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
+from gpufleet_policies.wrappers.registry import wrapper_of
 
 UNREADABLE = "document-unreadable"
 """Code of the finding about an unreadable text."""
@@ -218,6 +218,10 @@ _RULES_OF_POOLS = {"karpenter": frozenset({"gpu-pool-unbounded"})}
 """Rules about pools whose findings no rule of the kind reports."""
 
 
+_HELD_BY = {"device-plugin-values": ("device-plugin",)}
+"""Values of charts -> kinds of the configurations in them."""
+
+
 def _off(kind: str | None) -> dict[str, Level]:
     """The rules that do not apply to a file which is read as a kind."""
     if kind is None:
@@ -240,7 +244,16 @@ def _known(
 
 
 def _read_as(kind: str, file: Input, read: Reading) -> Reading:
-    """The whole text as one configuration of a kind. Raises UnreadableDocumentError."""
+    """The whole text as one configuration of a kind; of a text with wrappers of charts, what they
+    hold of the kind. Raises UnreadableDocumentError."""
+    if kind != "kubernetes-object" and _has_wrappers(file):
+        kinds = (kind, *_HELD_BY.get(kind, ()))
+        pairs = [
+            (replace(fact, is_named=True) if isinstance(fact, NvidiaConfig) else fact, source)
+            for fact, source in zip(read.facts, read.sources, strict=True)
+            if not isinstance(fact, NvidiaConfig) or fact.kind in kinds
+        ]
+        return replace(read, facts=[one for one, _ in pairs], sources=[one for _, one in pairs])
     text = CONFIGURATION.decoded(file.content or b"")
     try:
         first = next(iter(each_document(text)), Document(None))
@@ -261,6 +274,14 @@ def _read_as(kind: str, file: Input, read: Reading) -> Reading:
     return reading
 
 
+def _has_wrappers(file: Input) -> bool:
+    try:
+        found = [mapping(one.data) for one in each_document(file.content or b"")]
+    except UnreadableDocumentError:
+        return False
+    return any(wrapper_of(one, file.name) is not None for one in found)
+
+
 def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
     """Objects of a text of several that a kind is not about."""
     if read.documents < 2:
@@ -271,7 +292,7 @@ def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
         for fact in read.facts
         if kind == "kubernetes-object"
         or (isinstance(fact, NvidiaConfig) and fact.kind == kind)
-        or (isinstance(fact, WorkloadFacts) and kind in READ_TOGETHER)
+        or (isinstance(fact, WorkloadFacts) and kind in ("autoscaler", "karpenter"))
     }
     reason = f"{kind} does not read it: remove --as to validate it"
     for where in dict.fromkeys(fact.locator for fact in read.facts):

@@ -118,7 +118,7 @@ class Front:
 
     def policy_infos(self) -> Iterable[protocol.PolicyInfo]:
         """Every policy, with its level without configuration."""
-        return policy_infos(self._configurations.settings, self._configurations.levels)
+        return policy_infos(self._configurations.levels)
 
     def configure(self, config: PolicyConfig) -> None:
         """Take levels and properties of the policies."""

@@ -18,7 +18,6 @@ from gpufleet.cluster.fleet import PRODUCTION
 from gpufleet.findings import Finding, FleetError, Level
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rule import Profile
-from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS, declared_levels
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.fronts.settings_file import settings_of_pack
@@ -101,10 +100,6 @@ class Configurations:
         data.update(plain(dict(config.get(SETTINGS, (Level.OFF, {}))[1])))
         if self._missing and data == self._base:
             notes.append(ConfigurationNote(SETTINGS_MISSING, Level.ADVISORY, self._missing))
-        thresholds, conflicts = self._thresholds(config)
-        notes += conflicts
-        if thresholds:
-            data["thresholds"] = {**(data.get("thresholds") or {}), **thresholds}
         data = dict(self._with_environment(data, stack))
         if choice.levels:
             rules: Any = data.get("rules")
@@ -132,26 +127,6 @@ class Configurations:
             return data
         found = environment_of_stack(stack or os.environ.get("PULUMI_STACK", ""))
         return data if found is None else {**data, "environment": found}
-
-    def _thresholds(
-        self, config: PolicyConfig
-    ) -> tuple[dict[str, Any], Iterator[ConfigurationNote]]:
-        """Thresholds given with the rules that use them, without the declared ones."""
-        found: dict[str, dict[str, Any]] = {}
-        for rule in by_id():
-            properties = config.get(rule, (Level.OFF, {}))[1]
-            for name in thresholds_of(rule):
-                value = properties.get(name)
-                if value is not None and value != threshold(self.settings, name):
-                    found.setdefault(name, {})[rule] = value
-        return (
-            {name: next(iter(values.values())) for name, values in found.items()},
-            iter(
-                _unreadable(f"{name} has several values: {values}; give it once")
-                for name, values in found.items()
-                if len(set(values.values())) > 1
-            ),
-        )
 
 
 class _Choice:

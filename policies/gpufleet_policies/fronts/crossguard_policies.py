@@ -1,15 +1,16 @@
 """The policies as Pulumi lists them: one for each rule and one for the settings."""
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Needs, Profile, Rule
-from gpufleet_policies.fronts.config_schema import settings_schema, threshold_schema, thresholds_of
-from gpufleet_policies.rules.registry import RULES
-from gpufleet_policies.rules.settings import RuleSettings
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES, by_id
+from gpufleet_policies.rules.settings import AUTO, RuleSettings
 
 SETTINGS = "gpufleet-settings"
 """Name of the policy that holds the shared settings and reports their errors."""
@@ -43,17 +44,15 @@ def declared_levels(settings: RuleSettings, profile: Profile) -> dict[str, Level
     return {rule.id: settings.level(rule, profile) for rule in RULES}
 
 
-def policy_infos(
-    settings: RuleSettings, levels: Mapping[str, Level]
-) -> Iterator[protocol.PolicyInfo]:
+def policy_infos(levels: Mapping[str, Level]) -> Iterator[protocol.PolicyInfo]:
     """Every policy of the pack."""
     yield _settings_info()
     for rule in RULES:
-        yield _rule_info(rule, settings, levels[rule.id])
+        yield _rule_info(rule, levels[rule.id])
 
 
-def _rule_info(rule: Rule, settings: RuleSettings, level: Level) -> protocol.PolicyInfo:
-    info = protocol.PolicyInfo(
+def _rule_info(rule: Rule, level: Level) -> protocol.PolicyInfo:
+    return protocol.PolicyInfo(
         name=rule.id,
         displayName=rule.id.replace("-", " "),
         description=rule.sentence,
@@ -70,10 +69,6 @@ def _rule_info(rule: Rule, settings: RuleSettings, level: Level) -> protocol.Pol
             f'the object {rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}.'
         ),
     )
-    own = {name: threshold_schema(name, settings) for name in thresholds_of(rule.id)}
-    if own:
-        info.configSchema.properties.update(own)
-    return info
 
 
 def _settings_info() -> protocol.PolicyInfo:
@@ -88,3 +83,17 @@ def _settings_info() -> protocol.PolicyInfo:
     )
     info.configSchema.properties.update(settings_schema())
     return info
+
+
+def settings_schema() -> dict[str, Any]:
+    """One property per setting; the engine refuses wrong properties before any check.
+
+    Properties have no defaults here: the engine would send them as if a person had written them,
+    over those of the settings file.
+    """
+    found = json.loads(Path(__file__).with_name("settings_schema.json").read_text(encoding="utf-8"))
+    levels = {"type": "string", "enum": [level.value for level in Level]}
+    found["profile"]["enum"] = [AUTO, *(profile.value for profile in Profile)]
+    found["rules"]["properties"] = dict.fromkeys((*by_id(), EXCEPTION_INVALID), levels)
+    found["exceptions"]["items"]["properties"]["rule"]["enum"] = list(by_id())
+    return found

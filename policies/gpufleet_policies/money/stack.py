@@ -1,18 +1,16 @@
-"""Cost of everything declared together: smallest and largest, by pool and by team.
+"""Cost of everything declared together: smallest and largest, by pool.
 
 Workloads are no part of it: they run on the pools, and would be counted twice.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.pool import NodePool
-from gpufleet.cluster.queues import ClusterQueue
 from gpufleet.findings.money import MICRO_USD
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 
@@ -45,8 +43,6 @@ class PoolSpend:
     """At its largest size; None: unbounded or not priced."""
     cause: str = ""
     """Why `exposure` is missing."""
-    team: str = ""
-    """Owner of the costs, by its tag or declaration."""
     object: str = ""
     """The object that declares it, as messages name it; a fleet declares several pools."""
 
@@ -58,19 +54,12 @@ class StackSpend:
     pools: tuple[PoolSpend, ...]
     standing: Bound
     exposure: Bound
-    queues: Mapping[str, Bound]
-    """ClusterQueue -> the most its quota and what it may borrow can cost."""
-    teams: Mapping[str, Bound]
-    """Team -> the most the pools that name it can cost."""
 
 
 def stack_spend(
-    pools: Iterable[NodePool],
-    queues: Iterable[ClusterQueue],
-    catalogue: Catalogue,
-    reservations: Iterable[Reservation] = (),
+    pools: Iterable[NodePool], catalogue: Catalogue, reservations: Iterable[Reservation] = ()
 ) -> StackSpend:
-    """Exact sums over the pools that have GPUs, and the part of them that each queue may use.
+    """Exact sums over the pools that have GPUs.
 
     A reservation is billed whether it is used or not: its cost beyond that of the pools that name
     it is a separate row.
@@ -82,15 +71,7 @@ def stack_spend(
         [(row.name, row.standing, "its smallest size or price is not known") for row in rows]
     )
     exposure = _sum([(row.name, row.exposure, row.cause) for row in rows])
-    dearest = _dearest(carrying, catalogue)
-    by_queue = {
-        queue.locator.name: _team(queue, dearest, exposure) for queue in queues if queue.quotas
-    }
-    by_team = {
-        team: _sum([(r.name, r.exposure, r.cause) for r in rows if r.team == team])
-        for team in dict.fromkeys(row.team for row in rows if row.team)
-    }
-    return StackSpend(rows, standing, exposure, by_queue, by_team)
+    return StackSpend(rows, standing, exposure)
 
 
 def _unused(
@@ -117,16 +98,8 @@ def _unused(
     return PoolSpend(name, standing, exposure, object=name)
 
 
-TEAM_KEYS = ("gpufleet.dev/team", "team", "Team", "owner", "Owner")
-"""Tags and labels of the owner of costs, the first existing one counts."""
-
-
 def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
-    found = _computed(pool, catalogue)
-    written = {**pool.annotations, **pool.tags}
-    team = next((written[key] for key in TEAM_KEYS if written.get(key)), "")
-    found = replace(found, object=str(pool.locator))
-    return replace(found, team=pool.compiled.team if pool.compiled is not None else team)
+    return replace(_computed(pool, catalogue), object=str(pool.locator))
 
 
 def _computed(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
@@ -156,38 +129,6 @@ def _sum(parts: list[tuple[str, int | None, str]]) -> Bound:
     )
 
 
-def _dearest(pools: list[NodePool], catalogue: Catalogue) -> Fraction | None:
-    """The highest price of a GPU-hour among the pools; None where one is not priced."""
-    found: list[Fraction] = []
-    for pool in pools:
-        high = pool_price(pool, catalogue).high
-        if high is None or not pool.gpus_per_node.is_known or not pool.gpus_per_node.value:
-            return None
-        found.append(Fraction(high, pool.gpus_per_node.value))
-    return max(found, default=None)
-
-
-def _team(queue: ClusterQueue, dearest: Fraction | None, exposure: Bound) -> Bound:
-    """Quota and borrowing limit at the most expensive GPU, at most the sum of all pools."""
-    most = 0
-    for quota in queue.quotas:
-        if not quota.nominal.is_known or quota.borrowing_limit.is_unknown:
-            return Bound(None, (f"{queue.locator.name}: its quota cannot be read",))
-        borrowed = quota.borrowing_limit
-        if queue.cohort.is_known and borrowed.is_absent:
-            return Bound(
-                exposure.micro_usd_per_hour if exposure.is_bounded else None,
-                () if exposure.is_bounded else exposure.causes,
-            )
-        most += quota.nominal.value + (borrowed.found or 0)
-    if dearest is None:
-        return Bound(None, (f"{queue.locator.name}: no price is known for its GPUs",))
-    cost = int(dearest * most)
-    if exposure.is_bounded and exposure.micro_usd_per_hour is not None:
-        cost = min(cost, exposure.micro_usd_per_hour)
-    return Bound(cost)
-
-
 def spend_as_dict(spend: StackSpend) -> dict[str, Any]:
     """The form every front prints: USD an hour as text, null and the causes where unbounded."""
     return {
@@ -200,21 +141,13 @@ def spend_as_dict(spend: StackSpend) -> dict[str, Any]:
         "pools": [
             {
                 "pool": pool.name,
-                "team": pool.team or None,
                 "standingUsdPerHour": _usd(pool.standing),
                 "reachableUsdPerHour": _usd(pool.exposure),
                 "unbounded": pool.cause or None,
             }
             for pool in spend.pools
         ],
-        "queues": {name: _bound(bound) for name, bound in spend.queues.items()},
-        "teams": {name: _bound(bound) for name, bound in spend.teams.items()},
     }
-
-
-def _bound(bound: Bound) -> dict[str, Any]:
-    amount = bound.micro_usd_per_hour if bound.is_bounded else None
-    return {"reachableUsdPerHour": _usd(amount), "unbounded": list(bound.causes)}
 
 
 def _usd(micro: int | None) -> str | None:

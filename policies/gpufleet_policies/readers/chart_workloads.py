@@ -23,6 +23,7 @@ from gpufleet_policies.readers.raw_pods import (
     model_of_address,
     name_of,
     natural,
+    scaling_of,
 )
 from gpufleet_policies.readers.reading import at, boolean, fact
 from gpufleet_policies.readers.workload import read_workload
@@ -213,19 +214,6 @@ def _nim(values: dict[str, Any]) -> Groups:
     )
 
 
-def _nim_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
-    most = "autoscaling.maxReplicas"
-    if isinstance(values.get("autoscaling"), dict):
-        yield ScalingFacts(
-            place="autoscaling",
-            minimum=count(values, "autoscaling.minReplicas"),
-            maximum=fact(at(values, most), natural, most).or_default(10),
-            enabled=fact(
-                at(values, "autoscaling.enabled"), boolean, "autoscaling.enabled"
-            ).or_default(False),
-        )
-
-
 _ONCE = ("job", "cronjob", "daemonset")
 """Controllers of app-template of which the number of pods is not their `replicas`."""
 
@@ -284,7 +272,9 @@ def _plain_container(name: str, written: Any) -> dict[str, Any]:
 
 _CHARTS = {
     "app-template": PodMakerKind(_controllers),
-    "nim-llm": PodMakerKind(_nim, scaling=_nim_scaling),
+    "nim-llm": PodMakerKind(
+        _nim, scaling=scaling_of("autoscaling", switch="autoscaling.enabled", most=10)
+    ),
     "vllm-stack": PodMakerKind(_models, scaling=_model_scaling),
     "jupyterhub": PodMakerKind(_servers),
 }

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
@@ -57,7 +57,6 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags=merged,
         tags_known=all_known(annotations),
         tags_place="metadata.labels",
-        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=_domains(document),
         launch_template=_reference(document),
     )

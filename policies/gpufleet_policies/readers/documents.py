@@ -207,4 +207,4 @@ def _configuration(
         yield NotJudged(locator=locator, what="template", reason=reason)
         return
     text = as_written(document, written) or plain
-    yield from of_text(kind, text, locator, {}, "", path=())
+    yield from of_text(kind, text, locator, {}, "")

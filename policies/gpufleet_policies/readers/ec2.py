@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
@@ -50,7 +50,6 @@ def instance(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags=own,
         tags_known=all_known(tags),
         tags_place="tags",
-        tag_field=TagField("tags", tags is not None),
         region=region_of(document),
         launch_template=template_name(inside(document, "launchTemplate")),
     )
@@ -99,7 +98,6 @@ def scaling_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags=tags,
         tags_known=tags_known,
         tags_place="tags",
-        tag_field=TagField("tags", inside(document, "tags") is not None, listed=True),
         zones=texts(document, "vpcZoneIdentifiers")
         if inside(document, "vpcZoneIdentifiers") is not None
         else texts(document, "availabilityZones"),

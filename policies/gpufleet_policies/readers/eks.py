@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.cluster.capacity import LaunchTemplate, Reservation
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_list
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
@@ -117,7 +117,6 @@ def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags=own_tags,
         tags_known=all_known(tags),
         tags_place="tags",
-        tag_field=TagField("tags", tags is not None),
         zones=texts(document, "subnetIds"),
         region=region_of(document),
         launch_template=template_name(template),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_mapping, items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
@@ -79,7 +79,6 @@ def _pool(
         tags=paid,
         tags_known=all_known(tags),
         tags_place=f"{head}.tags",
-        tag_field=TagField(f"{head}.tags", tags is not None),
         zones=texts(group, "availabilityZones"),
         region=word(document, "metadata.region"),
         fabric=_fabric(group),

@@ -9,7 +9,7 @@ from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
 from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
@@ -102,9 +102,7 @@ GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
     config = inside(document, "nodeConfig")
-    written = inside(config, "resourceLabels") is not None
-    field = TagField("nodeConfig.resourceLabels", written) if is_mapping(config) else None
-    yield replace(_pool(document, config, locator), tag_field=field)
+    yield _pool(document, config, locator)
 
 
 def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:

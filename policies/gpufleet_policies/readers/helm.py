@@ -22,7 +22,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, literal, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
-from gpufleet_policies.readers.nvidia_objects import choices, values_path
+from gpufleet_policies.readers.nvidia_objects import choices
 from gpufleet_policies.readers.reading import boolean, fact, text
 from gpufleet_policies.resolve.hcl import FilePath
 from gpufleet_policies.wrappers.charts import chart_name, known_chart
@@ -94,7 +94,6 @@ def of_values(
     complete: bool = True,
     annotations: Mapping[str, str] | None = None,
     parts: ReleaseValues | None = None,
-    is_text: bool = False,
     written: str = "",
     namespace: str = "",
 ) -> Iterator[Any]:
@@ -109,7 +108,6 @@ def of_values(
         complete: False: there are more values, which cannot be read.
         annotations: Those of the object that holds them.
         parts: Path of each value, when that is not simply below `place`.
-        is_text: Whether the field holds them as text, which no patch can change.
         written: Text of the file that holds only the values; empty: they are part of an object.
         namespace: Namespace of the release; empty: unknown.
     """
@@ -158,9 +156,9 @@ def of_values(
     if not complete:
         return
     if chart_row.name == "gpu-operator":
-        yield from choices(values, locator, labels, place, version=written_version, is_text=is_text)
+        yield from choices(values, locator, labels, place, version=written_version)
     elif chart_row.name == "nvidia-device-plugin":
-        yield from _device_plugin(values, locator, labels, place, written_version, is_text)
+        yield from _device_plugin(values, locator, labels, place, written_version)
     elif chart_row.name == "dcgm-exporter":
         yield MetricsSource(locator=locator, what="dcgm-exporter chart")
     elif chart_row.name == "kueue":
@@ -198,7 +196,6 @@ def _device_plugin(
     labels: Mapping[str, str],
     place: str,
     version: Fact[str],
-    is_text: bool,
 ) -> Iterator[Any]:
     yield OperatorChoices(
         locator=locator,
@@ -214,16 +211,13 @@ def _device_plugin(
         if _is_config(value):
             data = parsed(value)
             where = joined(place, f"config.map[{key}]")
-            path = None if is_text else values_path(locator, place, "config", "map", key)
             yield NvidiaConfig(
                 locator=locator,
                 kind="device-plugin",
                 text=value,
                 place=where,
                 key=key,
-                path=path,
-                held=value,
                 chart="nvidia-device-plugin",
                 chart_version=version,
             )
-            yield from declared("device-plugin", data, locator, labels, where, key, path, value)
+            yield from declared("device-plugin", data, locator, labels, where, key)

@@ -15,7 +15,6 @@ from gpufleet.cluster.pool import (
     Maker,
     NodePool,
     Size,
-    TagField,
 )
 from gpufleet.contract.programs import karpenter_machines as machines_of
 from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
@@ -186,7 +185,6 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags=merged,
         tags_known=all_known(labels) and all_known(inside(document, "metadata.labels")),
         tags_place="spec.template.metadata.labels",
-        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=zones_of(requirements),
         launch_template=_node_class(spec),
         fabric=unknown("spec.template.spec.nodeClassRef"),

@@ -35,7 +35,7 @@ from gpufleet_policies.readers import (
     train_jobs,
 )
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
-from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
+from gpufleet_policies.readers.members import APP_WRAPPER, has_members, members_of
 from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.nvidia_objects import config_object
 from gpufleet_policies.readers.placeholders import is_filled_in, stands_for_another
@@ -222,8 +222,7 @@ _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 
 def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
     """Kinds of configuration that an object is validated with. Karpenter has only the machines of
-    its pools for pods that select one. Kueue's queue must cover what is requested. A ClusterPolicy
-    names a ConfigMap of counters."""
+    its pools for pods that select one. A ClusterPolicy names a ConfigMap of counters."""
     if kind == "ConfigMap":
         if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
             yield "gpu-operator-values"
@@ -231,8 +230,6 @@ def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
     pods = [mapping(inside(document, place)) for place in _PODS]
     if any("nodeSelector" in pod and _asks(pod) for pod in pods):
         yield "karpenter"
-    if QUEUE in mapping(inside(document, "metadata.labels")):
-        yield "kueue"
 
 
 def _asks(pod: dict[str, Any]) -> bool:

@@ -67,7 +67,7 @@ def config_map(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
             reason = f"a tool fills in values of the {kind} configuration"
             yield NotJudged(locator=locator, what="variable", reason=reason, place=place)
             continue
-        yield from of_text(kind, value, locator, annotations, place, key, ("data", key))
+        yield from of_text(kind, value, locator, annotations, place, key)
 
 
 def _kind_of(key: str, value: str) -> str | None:
@@ -83,13 +83,8 @@ def of_text(
     annotations: Mapping[str, str],
     place: str,
     key: str = "",
-    path: tuple[str, ...] | None = None,
 ) -> Iterator[Any]:
-    """A configuration written as text, and what it declares where it can be read.
-
-    `path` leads to the text in its object; empty: the object itself is the configuration; None: no
-    patch can change it.
-    """
+    """A configuration written as text, and what it declares where it can be read."""
     if kind == "kueue":
         from gpufleet_policies.readers.kueue import configuration
 
@@ -102,14 +97,10 @@ def of_text(
         text=written,
         place=place,
         key=key,
-        path=path,
-        held=written if path else "",
     )
     data = parsed(written)
     if is_mapping(data):
-        yield from declared(
-            kind, data, locator, annotations, place, key, path, written if path else ""
-        )
+        yield from declared(kind, data, locator, annotations, place, key)
 
 
 def parsed(written: str) -> Any:
@@ -130,12 +121,10 @@ def declared(
     annotations: Mapping[str, str],
     place: str,
     key: str = "",
-    path: tuple[str, ...] | None = None,
-    text: str = "",
 ) -> Iterator[Any]:
-    """Facts of a configuration that was read; `text` where its object holds it as text."""
+    """Facts of a configuration that was read."""
     if kind == "device-plugin":
-        yield from _sharing(data, locator, annotations, place, key, path, text)
+        yield from _sharing(data, locator, annotations, place, key)
     elif kind == "mig-parted":
         yield MigLayouts(
             locator=locator,
@@ -173,8 +162,6 @@ def _sharing(
     annotations: Mapping[str, str],
     place: str,
     key: str,
-    path: tuple[str, ...] | None,
-    text: str,
 ) -> Iterator[SharingConfig]:
     strategy = word(data, "flags.migStrategy")
     for mode in ("timeSlicing", "mps"):
@@ -205,8 +192,6 @@ def _sharing(
             ),
             mig_strategy=strategy,
             place=where,
-            path=path,
-            text=text,
         )
 
 

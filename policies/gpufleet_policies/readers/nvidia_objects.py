@@ -7,7 +7,7 @@ from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.program import Program
-from gpufleet.cluster.release_values import joined, steps_of
+from gpufleet.cluster.release_values import joined
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
@@ -43,18 +43,6 @@ def installed(name: str, document: dict[str, Any], locator: Locator) -> Program:
     )
 
 
-_PLUGIN_DATA = ("devicePlugin", "config", "data")
-"""Paths of configurations of the device plugin in the operator's values."""
-
-
-def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
-    """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states, which
-    are not edited by hand."""
-    if place == "values" and locator.file:
-        return None
-    return (*map(str, steps_of(place)), *keys)
-
-
 def choices(
     values: Mapping[str, Any],
     locator: Locator,
@@ -62,12 +50,8 @@ def choices(
     place: str,
     *,
     version: Fact[str] | None = None,
-    is_text: bool = False,
 ) -> Iterator[Any]:
-    """Choices in the GPU Operator's values, or in a ClusterPolicy's spec.
-
-    `is_text`: the object holds them as text, which no patch can change.
-    """
+    """Choices in the GPU Operator's values, or in a ClusterPolicy's spec."""
     exporter = fact(
         inside(values, "dcgmExporter.enabled"), boolean, "dcgmExporter.enabled"
     ).or_default(True)
@@ -98,11 +82,9 @@ def choices(
     config = inside(values, "devicePlugin.config.data")
     for key, value in mapping(config).items():
         where = joined(place, f"devicePlugin.config.data[{key}]")
-        held = value if isinstance(value, str) else ""
-        data = parsed(held) if held else value
+        data = parsed(value) if isinstance(value, str) else value
         if is_mapping(data):
-            path = None if is_text else values_path(locator, place, *_PLUGIN_DATA, key)
-            yield from declared("device-plugin", data, locator, annotations, where, key, path, held)
+            yield from declared("device-plugin", data, locator, annotations, where, key)
     layouts = inside(values, "migManager.config.data")
     for key, value in mapping(layouts).items():
         data = parsed(value) if isinstance(value, str) else value

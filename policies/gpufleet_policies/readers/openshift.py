@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.cluster.capacity import PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, TagField
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.relation import HEALTH_CHECK
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
@@ -61,7 +61,6 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         labels=labels,
         tags=merged,
         tags_place="metadata.labels",
-        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=_zone(provider),
         region=region_of(provider, "placement.region"),
         placement_group=word(provider, "placementGroupName"),

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.fact import NOTHING, Fact, known, unknown
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.cluster.workload import Ray
-from gpufleet.documents.shapes import mapping
-from gpufleet_policies.readers.reading import at, fact, whole
+from gpufleet.documents.shapes import is_mapping, mapping
+from gpufleet_policies.readers.reading import at, boolean, fact, whole
 
 ONE: Fact[int] = known(1)
 
@@ -75,7 +75,7 @@ class PodMakerKind:
     suspend: str = "spec.suspend"
     job: JobFields | None = None
     """None: it has no end."""
-    scaling: Callable[[dict[str, Any]], Iterator[ScalingFacts]] | None = None
+    scaling: "Scaling | None" = None
     ray: Callable[[dict[str, Any]], Ray] | None = None
     trains: bool = False
     serves: bool = False
@@ -104,6 +104,42 @@ def times(*factors: Fact[int]) -> Fact[int]:
 def count(document: Any, path: str, default: int = 1) -> Fact[int]:
     """A number of pods under a path, its default applied; below zero counts as not known."""
     return fact(at(document, path), natural, path).or_default(default)
+
+
+Scaling = Callable[[dict[str, Any]], Iterator[ScalingFacts]]
+
+
+def scaling_of(
+    place: str, *, block: str = "", switch: str = "", cooldown: str = "", most: int | None = None
+) -> Scaling:
+    """Scaling by `minReplicas` and `maxReplicas` under a path, where `block`, by default that path,
+    is written.
+
+    Args:
+        place: Path of the two fields.
+        block: Path of the mapping without which nothing scales.
+        switch: Path of a boolean that turns it on; empty: nothing turns it off.
+        cooldown: Path of the seconds until an idle replica goes.
+        most: Default of the maximum; None: no limit.
+    """
+
+    def scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
+        if is_mapping(at(document, block or place)):
+            most_at = f"{place}.maxReplicas"
+            maximum = fact(at(document, most_at), natural, most_at)
+            enabled = fact(at(document, switch), boolean, switch).or_default(False)
+            yield ScalingFacts(
+                place=place,
+                minimum=count(document, f"{place}.minReplicas"),
+                maximum=maximum if most is None else maximum.or_default(most),
+                enabled=enabled if switch else NOTHING,
+                cooldown_seconds=fact(at(document, cooldown), natural, cooldown)
+                if cooldown
+                else NOTHING,
+                cooldown_place=cooldown,
+            )
+
+    return scaling
 
 
 def at_least_one(pods: Fact[int]) -> Fact[int]:

@@ -87,7 +87,6 @@ def opened(
         complete=not parts.missing,
         annotations=annotations,
         parts=parts if place is None else None,
-        is_text=any(one.place == parts.place for one in texts),
         written=alone if isinstance(alone, str) else "",
         namespace=release.namespace,
     )

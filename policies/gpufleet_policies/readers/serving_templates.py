@@ -16,10 +16,11 @@ from gpufleet_policies.readers.raw_pods import (
     model_of_address,
     name_of,
     natural,
+    scaling_of,
     template,
     times,
 )
-from gpufleet_policies.readers.reading import at, boolean, fact
+from gpufleet_policies.readers.reading import at, fact
 
 _SOME: Fact[int] = unknown("pods")
 _POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolerations"})
@@ -62,15 +63,6 @@ def _predictor(document: dict[str, Any]) -> Groups:
         spec = at(document, f"spec.{role}")
         if is_mapping(spec):
             yield RawGroup(role, f"spec.{role}", spec, at_least_one(count(spec, "minReplicas")))
-
-
-def _predictor_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
-    place = "spec.predictor"
-    yield ScalingFacts(
-        place=place,
-        minimum=count(document, f"{place}.minReplicas"),
-        maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
-    )
 
 
 def _runtime(document: dict[str, Any]) -> Groups:
@@ -141,27 +133,16 @@ def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
     return known(stages) if stages else _SOME
 
 
-def _llm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
-    place = "spec.scaling"
-    if is_mapping(at(document, place)):
-        cooldown = f"{place}.keda.cooldownPeriod"
-        yield ScalingFacts(
-            place=place,
-            minimum=count(document, f"{place}.minReplicas"),
-            maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
-            cooldown_seconds=fact(at(document, cooldown), natural, cooldown),
-            cooldown_place=cooldown,
-        )
-
-
 KSERVE_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("serving.kserve.io", "InferenceService"): PodMakerKind(
-        _predictor, scaling=_predictor_scaling, serves=True
+        _predictor, scaling=scaling_of("spec.predictor"), serves=True
     ),
     ("serving.kserve.io", "ServingRuntime"): PodMakerKind(_runtime),
     ("serving.kserve.io", "ClusterServingRuntime"): PodMakerKind(_runtime),
     ("serving.kserve.io", "LLMInferenceService"): PodMakerKind(
-        _llm(), scaling=_llm_scaling, serves=True
+        _llm(),
+        scaling=scaling_of("spec.scaling", cooldown="spec.scaling.keda.cooldownPeriod"),
+        serves=True,
     ),
     ("serving.kserve.io", "LLMInferenceServiceConfig"): PodMakerKind(_llm(is_template=True)),
 }
@@ -247,18 +228,6 @@ def _nim(document: dict[str, Any]) -> Groups:
     )
 
 
-def _nim_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
-    place = "spec.scale"
-    if isinstance(at(document, place), dict):
-        enabled = f"{place}.enabled"
-        yield ScalingFacts(
-            place=f"{place}.hpa",
-            minimum=count(document, f"{place}.hpa.minReplicas"),
-            maximum=fact(at(document, f"{place}.hpa.maxReplicas"), natural, f"{place}.hpa"),
-            enabled=fact(at(document, enabled), boolean, enabled).or_default(False),
-        )
-
-
 def _nim_cache(document: dict[str, Any]) -> Groups:
     """A job that downloads a model; its pod needs no GPU."""
     spec = mapping(at(document, "spec"))
@@ -302,21 +271,6 @@ def _vllm_runtime(document: dict[str, Any]) -> Groups:
     )
 
 
-def _vllm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
-    place = "spec.autoscalingConfig"
-    if isinstance(at(document, place), dict):
-        enabled = f"{place}.enabled"
-        cooldown = f"{place}.scaleDownPolicy.stabilizationWindowSeconds"
-        yield ScalingFacts(
-            place=place,
-            minimum=count(document, f"{place}.minReplicas"),
-            maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
-            enabled=fact(at(document, enabled), boolean, enabled).or_default(False),
-            cooldown_seconds=fact(at(document, cooldown), natural, cooldown),
-            cooldown_place=cooldown,
-        )
-
-
 def _dynamo(document: dict[str, Any]) -> Groups:
     """NVIDIA Dynamo: components with pod templates; before v1beta1 services with a short form of
     resources (`gpu: "1"`)."""
@@ -350,10 +304,20 @@ SERVING_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("serving.knative.dev", "Service"): PodMakerKind(
         _knative, scaling=_knative_scaling, serves=True
     ),
-    ("apps.nvidia.com", "NIMService"): PodMakerKind(_nim, scaling=_nim_scaling, serves=True),
+    ("apps.nvidia.com", "NIMService"): PodMakerKind(
+        _nim,
+        scaling=scaling_of("spec.scale.hpa", block="spec.scale", switch="spec.scale.enabled"),
+        serves=True,
+    ),
     ("apps.nvidia.com", "NIMCache"): PodMakerKind(_nim_cache),
     ("production-stack.vllm.ai", "VLLMRuntime"): PodMakerKind(
-        _vllm_runtime, scaling=_vllm_scaling, serves=True
+        _vllm_runtime,
+        scaling=scaling_of(
+            "spec.autoscalingConfig",
+            switch="spec.autoscalingConfig.enabled",
+            cooldown="spec.autoscalingConfig.scaleDownPolicy.stabilizationWindowSeconds",
+        ),
+        serves=True,
     ),
     ("nvidia.com", "DynamoGraphDeployment"): PodMakerKind(_dynamo, serves=True),
 }

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.findings import Finding, Level, Severity
-from gpufleet.findings.remediation import JsonPatch
 from gpufleet.messages import one_line
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rows import SHARED
@@ -19,9 +18,6 @@ from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.groups import group_of
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.rules.checked import declares, verdict
-from gpufleet_policies.rules.plugin_text import replicas_patch
-
-_TOO_MANY = "device-plugin-mps-too-many-clients"
 
 
 def _by_rule(context: RuleContext, config: NvidiaConfig) -> Mapping[str, Sequence[Finding]]:
@@ -46,16 +42,9 @@ def _proven(
         for one in findings
         if _is_proven(config, rules[one.code]) and _is_decided(context, rules[one.code])
     ]
-    too_many = {
-        one.path: limit
-        for one in kept
-        if one.code == _TOO_MANY and isinstance(limit := one.evidence.get("limit"), int)
-    }
-    patch = replicas_patch(config, too_many)
     found: dict[str, list[Finding]] = {}
     for one in kept:
-        remediation = patch if one.code == _TOO_MANY else ()
-        found.setdefault(one.code, []).append(_draft(config, one, remediation))
+        found.setdefault(one.code, []).append(_draft(config, one))
     return found
 
 
@@ -74,7 +63,7 @@ def _is_proven(config: NvidiaConfig, rule: Rule) -> bool:
     return config.complete or rule.proof is not Proof.WHOLE
 
 
-def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Finding:
+def _draft(config: NvidiaConfig, found: Finding) -> Finding:
     certain = found.severity is Severity.ERROR
     shared = found.code.startswith(SHARED)
     return replace(
@@ -84,7 +73,6 @@ def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Find
         message=one_line(found.message),
         fix=None if found.fix is None else one_line(found.fix),
         level=Level.MANDATORY if certain else Level.ADVISORY,
-        remediation=remediation,
     )
 
 

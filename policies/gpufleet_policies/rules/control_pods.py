@@ -11,6 +11,7 @@ from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.gpu_requests import written_amounts
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import GPU_LABELS, POOL_LABEL, candidates
 from gpufleet_policies.rules.written import written_rule
@@ -62,7 +63,11 @@ def _head(
             alternative="remove the GPU from the head",
             evidence={"num-gpus": declared.value},
             money=held(context, workload, group),
-            remediation=tuple(p for c in group.containers for p in _without_gpu(c)),
+            remediation=tuple(
+                remove(*place)
+                for one in group.containers
+                for place in written_amounts(one, one.gpu_resources)
+            ),
         )
     elif others and not declared.is_unknown and _scales(workload):
         # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
@@ -80,18 +85,6 @@ def _scales(workload: WorkloadFacts) -> bool:
     return any(
         one.minimum.is_known and one.maximum.is_known and one.minimum.value < one.maximum.value
         for one in workload.scaling
-    )
-
-
-def _without_gpu(container: Container) -> JsonPatch:
-    place = container.resources_place
-    if not place:
-        return ()
-    return tuple(
-        remove(place, part, resource)
-        for part, amounts in (("limits", container.limits), ("requests", container.requests))
-        for resource in container.gpu_resources
-        if resource in amounts
     )
 
 

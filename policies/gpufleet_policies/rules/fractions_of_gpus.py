@@ -9,6 +9,7 @@ from gpufleet.findings import Finding, finding
 from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.reading import decimal
+from gpufleet_policies.rules.gpu_requests import written_amounts
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
 
@@ -46,16 +47,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
             alternative=fraction_and_whole.instead(),
             money=held(context, workload, group, 1 - part) if part is not None else None,
             evidence={"annotations": written},
-            remediation=tuple(
-                remove(place, key, GPU)
-                for key, amounts in (
-                    ("limits", container.limits),
-                    ("requests", container.requests),
-                )
-                if GPU in amounts
-            )
-            if place
-            else (),
+            remediation=tuple(remove(*one) for one in written_amounts(container, (GPU,))),
         )
 
 

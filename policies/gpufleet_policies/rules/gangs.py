@@ -7,10 +7,9 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
-from gpufleet.findings.remediation import JsonPatch
+from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
-from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.purpose import is_training, serving, training
 from gpufleet_policies.rules.written import written_rule
 
@@ -97,7 +96,11 @@ def _only_queue(context: RuleContext, workload: WorkloadFacts) -> str:
 
 def queue_patch(workload: WorkloadFacts, queue: str) -> JsonPatch:
     """The label of a LocalQueue, where the object that is written takes labels; no queue: none."""
-    return label_patch(workload, (_QUEUE,), {_QUEUE: queue}) if queue else ()
+    if not queue or workload.api_group == "helm.sh" or not workload.metadata_known:
+        return ()
+    if workload.labels_written:
+        return (add(queue, "metadata.labels", _QUEUE),)
+    return (add({_QUEUE: queue}, "metadata.labels"),)
 
 
 def _has_gang(workload: WorkloadFacts) -> bool:

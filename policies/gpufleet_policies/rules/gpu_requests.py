@@ -1,6 +1,6 @@
 """GPU requests and limits of containers: what the API server, kubelet or device plugin refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
-from gpufleet_policies.rules.placement import candidates, pools_for
+from gpufleet_policies.rules.placement import candidates, possible_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 from gpufleet_policies.rules.written import written_rule
@@ -159,14 +159,18 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
 
 
 def _one_share(container: Container, resource: str) -> JsonPatch:
+    places = written_amounts(container, (resource,))
+    return tuple(replace("1", *place) for place in places)
+
+
+def written_amounts(
+    container: Container, resources: Iterable[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Place of the resources of a container, `limits` or `requests`, and the name of each of these
+    that is written there; none where no patch can address them."""
     place = container.resources_place
-    if not place:
-        return ()
-    return tuple(
-        replace("1", place, part, resource)
-        for part, amounts in (("limits", container.limits), ("requests", container.requests))
-        if resource in amounts
-    )
+    for part, amounts in (("limits", container.limits), ("requests", container.requests)):
+        yield from ((place, part, name) for name in resources if place and name in amounts)
 
 
 @written_rule("gpu-pod-without-cpu-memory")
@@ -228,16 +232,12 @@ def _advertised(
 
     None where sharing may divide them and the division is unknown.
     """
-    if context.fleet is not None:
-        found = {p.name: p.share(GPU) for p in context.fleet.pools}
-        per_node = {name: share.per_node for name, share in found.items() if share is not None}
-    else:
-        if any(label in group.node_labels for label in SHARING_LABELS):
-            return None
-        offers = {p.name: published(context, p) for p in pools_for(context, group)}
-        if any(offer is None for offer in offers.values()):
-            return None
-        per_node = {n: offer.resources.get(GPU, 0) for n, offer in offers.items() if offer}
+    if context.fleet is None and any(label in group.node_labels for label in SHARING_LABELS):
+        return None
+    offers = {p.name: published(context, p) for p in possible_pools(context, group, GPU)}
+    if any(offer is None for offer in offers.values()):
+        return None
+    per_node = {n: offer.resources.get(GPU, 0) for n, offer in offers.items() if offer}
     return [max(m.gpus, per_node.get(m.pool, m.gpus)) for m in machines]
 
 

@@ -10,7 +10,7 @@ from gpufleet.cluster.pool import Maker
 from gpufleet.partition.grant import Grant
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import grant_of_labels
-from gpufleet_policies.rules.placement import candidates, gpu_requests, offering, pools_for
+from gpufleet_policies.rules.placement import candidates, gpu_requests, possible_pools
 from gpufleet_policies.rules.published import published
 
 
@@ -32,29 +32,23 @@ class PoolGrant:
 
 def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGrant, ...]:
     """Every grant of a resource that the pods may land on; empty where one pool is not known."""
-    if context.fleet is not None:
-        if any(container.claimed for container in group.containers):
-            return _of_claims(context, group)
-        on_gke = context.fleet.platform == Maker.GKE.value
-        return tuple(
-            PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
-            for pool in offering(candidates(context, group), resource)
-            for one in pool.shares
-            if one.resource == resource
-        )
+    if context.fleet is not None and any(container.claimed for container in group.containers):
+        return _of_claims(context, group)
+    platform = "" if context.fleet is None else context.fleet.platform
     found: list[PoolGrant] = []
-    for pool in pools_for(context, group):
+    for pool in possible_pools(context, group, resource):
         offer = published(context, pool)
         if offer is None:
             return ()
-        on_gke, count = pool.maker is Maker.GKE, pool.gpus_per_node.found or 0
+        on_gke = Maker.GKE in (pool.maker, platform)
+        count = pool.gpus_per_node.found or 0
         strategy = pool.shared.strategy.found or ""
         found += [
             PoolGrant(pool.name, one, on_gke and _adds_up(one, strategy, count))
             for one in offer.grants
             if one.resource == resource
         ]
-    if found or resource != GPU:
+    if found or context.fleet is not None or resource != GPU:
         return tuple(found)
     labelled = grant_of_labels(context.catalogue, group)
     return () if labelled is None else (PoolGrant("", labelled),)

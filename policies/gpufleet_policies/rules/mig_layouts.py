@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.cluster import FleetFacts, PoolFacts
+from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
-from gpufleet.findings.money import AmountKind, Money
+from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.money import gpu_hour
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import gpu_pools
@@ -32,20 +31,21 @@ def stranded_slices(
     Nothing is reported about NVIDIA's own layouts (`all-...`) and those like them: a file may offer
     unused layouts.
     """
-    if isinstance(subject, FleetFacts):
-        for pool in subject.pools:
-            if pool.stranded_compute > 0:
-                yield from _validate_pool(context.catalogue, pool)
-    elif isinstance(subject, NodePool):
-        for pool in gpu_pools(context, subject):
-            yield from _validate_labelled(context, pool)
-    else:
+    if isinstance(subject, MigLayouts):
         yield from _validate_configs(context, subject)
+        return
+    for pool in gpu_pools(context, subject):
+        yield from _validate_pool(context, pool)
 
 
-def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
-    name, shape = pool.labels.get(MIG_LABEL), shape_of(context, pool)
+def _validate_pool(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
+    name, shape, compiled = pool.labels.get(MIG_LABEL), shape_of(context, pool), pool.compiled
     layouts = None if name is None or shape is None else layouts_of(context, pool, name)
+    where, nodes = f"label {MIG_LABEL}: {name}", smallest(pool)
+    if compiled is not None:
+        layouts = compiled.layouts
+        where = f"{compiled.path}.sharing.mig.layouts of {pool.name}"
+        nodes = compiled.expected_nodes
     if layouts is None or shape is None:
         return
     for devices in dict.fromkeys(tuple(sorted(layout.items())) for layout in layouts if layout):
@@ -55,15 +55,20 @@ def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Finding
         lost, better = found
         alike = sum(dict(layout) == dict(devices) for layout in layouts)
         part = Fraction(lost * alike, shape.compute_slices * len(layouts))
+        stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
         yield finding(
-            where=f"label {MIG_LABEL}: {name}",
+            where=where,
             found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
             f"{shape.compute_slices} compute slices each",
             limit="a layout should leave no slices that no profile fits into",
             alternative=f"partition them into {better}" if better else "use another GPU",
-            money=saving(context, pool, smallest(pool), part, "the part no instance can use"),
-            at_most=Level.MANDATORY if lost >= 2 else Level.ADVISORY,
-            evidence={"config": name or "", "devices": dict(devices), "stranded": lost},
+            money=saving(context, pool, nodes, part, "the part no instance can use"),
+            at_most=Level.MANDATORY if stops else Level.ADVISORY,
+            evidence={
+                **({"config": name or ""} if compiled is None else {}),
+                "devices": dict(devices),
+                "stranded": lost,
+            },
         )
 
 
@@ -129,49 +134,6 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
     for geometry in catalogue.geometries.values():
         if all(profile in geometry.profiles for profile in layout):
             yield geometry
-
-
-def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Finding]:
-    # Geometry needs the spec types; only fleets that do strand something pay for importing them.
-    from gpufleet.partition.nearest import better_layout
-    from gpufleet.partition.placement import MigPlacement, place
-    from gpufleet.partition.slot_table import slot_table
-
-    try:
-        geometry = catalogue.gpu(pool.gpu).mig
-    except UnknownKeyError:
-        return
-    if geometry is None:
-        return
-    for layout in dict.fromkeys(tuple(sorted(d.items())) for d in pool.layouts if d):
-        devices = dict(layout)
-        placed = place(geometry, devices)
-        if not isinstance(placed, MigPlacement) or placed.stranded_compute < 1:
-            continue
-        alike = sum(dict(other) == devices for other in pool.layouts)
-        better = better_layout(geometry, slot_table(geometry), devices)
-        part = Fraction(placed.stranded_compute, geometry.compute_slices)
-        nodes = pool.expected_nodes
-        price = gpu_hour(pool)
-        yield finding(
-            where=f"{pool.path}.sharing.mig.layouts of {pool.name}",
-            found=f"{_spelled(devices)} on {alike} of {pool.gpus_per_node} GPUs strands "
-            f"{placed.stranded_compute} of {geometry.compute_slices} compute slices each",
-            limit="a layout should leave no slices that no profile fits into",
-            alternative=f"partition them into {better}"
-            if better is not None
-            else "use another GPU",
-            money=Money(
-                AmountKind.WASTE,
-                None if price is None else price * alike * nodes * part,
-                part * alike * nodes,
-                f"{nodes} expected node(s) of {pool.name}",
-            ),
-            at_most=Level.MANDATORY
-            if placed.stranded_compute >= 2 and not _is_full(geometry, devices)
-            else Level.ADVISORY,
-            evidence={"devices": devices, "stranded": placed.stranded_compute},
-        )
 
 
 def _spelled(devices: dict[str, int]) -> str:

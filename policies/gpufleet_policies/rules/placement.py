@@ -1,6 +1,6 @@
 """Pools that a pod may run on, its requirements on them, and the purpose of workloads."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyError
 from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
@@ -87,18 +87,26 @@ def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
 
 def candidates(context: RuleContext, group: PodGroup) -> list[PoolFacts]:
     """Pools of the fleet that no required label of the pods rules out for certain."""
-    fleet = context.fleet
-    return (
-        [
-            one
-            for one, pool in zip(fleet.pools, validated_pools(context, fleet), strict=True)
-            if all(
-                carries(context, pool, *label) is not False for label in group.node_labels.items()
-            )
-        ]
-        if fleet is not None
-        else []
-    )
+    found = (pool.compiled for pool in fleet_pools(context, group))
+    return [one for one in found if one is not None]
+
+
+def fleet_pools(context: RuleContext, group: PodGroup) -> list[NodePool]:
+    """The same as node pools; empty without a fleet."""
+    return [
+        pool
+        for pool in (() if context.fleet is None else validated_pools(context, context.fleet))
+        if all(carries(context, pool, *label) is not False for label in group.node_labels.items())
+    ]
+
+
+def possible_pools(context: RuleContext, group: PodGroup, resource: str) -> Sequence[NodePool]:
+    """Pools that may run the pods: with a fleet those of it that publish the resource, else those
+    that are declared here."""
+    if context.fleet is None:
+        return pools_for(context, group)
+    found = fleet_pools(context, group)
+    return [one for one in found if one.compiled is not None and one.compiled.share(resource)]
 
 
 def is_labelled(context: RuleContext, pool: NodePool, group: PodGroup) -> bool:

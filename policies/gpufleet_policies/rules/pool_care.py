@@ -1,16 +1,13 @@
 """Keeping pools in order: taints, repair, labels of the autoscaler, owners, expiry."""
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.intent import PREFIX
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.owners import label_patch, tag_patch
 from gpufleet_policies.rules.pool_money import nodes_money, patchable, setting
 from gpufleet_policies.rules.pools import (
     all_pools,
@@ -29,14 +26,8 @@ _ACCELERATOR = "k8s.amazonaws.com/accelerator"
 _TEMPLATE_GPUS = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
 """Tag that tells the cluster autoscaler how many whole GPUs a new node will have."""
 
-_OFF_HOURS = Fraction(65, 100)
-"""Part of a month outside office hours: 110 of 168 h a week."""
-
 DEFAULT_OWNER_TAGS = ("owner", "cost-center", "environment")
 """Default keys of a pool's owner, where the project names none."""
-
-_EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
-
 
 _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
 """Karpenter's own pods need a place; an OpenShift cluster has its control plane's machines."""
@@ -157,13 +148,9 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
     A pool is checked by its tags and labels, by default for owner, cost-center and environment, and
     by those of its node class; where that is declared elsewhere, or the settings name no
     `ownerTags`, it is advice. A workload is checked by labels and annotations, and only where the
-    project sets `ownerTags`: its namespace may have them already. Where `ownerTags` maps keys to
-    values (`{team: ml-platform}`), the patch adds the missing ones: as tags on AWS, as labels of
-    the object in Kubernetes, as `resourceLabels` in lower case on GKE; values that are not valid
-    there are left to the user.
+    project sets `ownerTags`: its namespace may have them already.
     """
     wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
-    values = context.thresholds.owner_values
     if isinstance(subject, WorkloadFacts):
         if not context.thresholds.owner_tags:
             return
@@ -172,8 +159,7 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
             found = {**hidden, **subject.labels, **subject.annotations}
             missing = _missing(wanted, found)
             if missing:
-                patch = label_patch(subject, missing, values)
-                yield _ownerless(missing, wanted, "metadata.labels", remediation=patch)
+                yield _ownerless(missing, wanted, "metadata.labels")
         return
     for pool in gpu_pools(context, subject):
         hidden = pool.maker is Maker.KARPENTER and not template_seen(pool, context.surroundings)
@@ -190,7 +176,6 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
                     at_most=Level.ADVISORY
                     if hidden or not context.thresholds.owner_tags
                     else Level.MANDATORY,
-                    remediation=tag_patch(pool, missing, values),
                 )
 
 
@@ -203,8 +188,6 @@ def _ownerless(
     missing: list[str],
     wanted: tuple[str, ...],
     place: str,
-    *,
-    remediation: JsonPatch,
     at_most: Level = Level.MANDATORY,
 ) -> Finding:
     return finding(
@@ -214,7 +197,6 @@ def _ownerless(
         alternative=owner_tags.instead(),
         evidence={"missing": missing},
         at_most=at_most,
-        remediation=remediation,
     )
 
 

@@ -1,6 +1,6 @@
 """Pods that the pools declared with them can never hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
@@ -10,7 +10,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.capacity import exceed_fleet
+from gpufleet_policies.rules.capacity import certainty
 from gpufleet_policies.rules.placement import (
     INSTANCE_TYPE_LABELS,
     chooses_pool,
@@ -18,6 +18,7 @@ from gpufleet_policies.rules.placement import (
     names_pool,
     place_of,
     pools_for,
+    possible_pools,
     tolerates,
 )
 from gpufleet_policies.rules.pools import all_pools
@@ -31,12 +32,9 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mandatory where the pods name the pool, or the machine; else advice: the cluster may have
     other pools.
 
-    Only where every pool that fits the pods is known. For jobs only the size of one pod counts:
-    their pods may run one after another.
+    Only where every pool that fits the pods is known, as those of a fleet are. For jobs only the
+    size of one pod counts: their pods may run one after another.
     """
-    if context.fleet is not None:
-        yield from exceed_fleet(context, workload)
-        return
     if workload.node_agent:
         return
     for group in workload.running_groups():
@@ -92,6 +90,8 @@ def _validated(
     if room is None or not room.per_node:
         return  # not known, or other rules report that nothing publishes it
     level = Level.MANDATORY if names_pool(group) or not room.names else Level.ADVISORY
+    if context.fleet is not None:
+        level = certainty(context)
     if asked > room.per_node:
         yield finding(
             where=group.where,
@@ -121,6 +121,8 @@ def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Roo
     more."""
     if resource != GPU or not any(key in group.node_labels for key in INSTANCE_TYPE_LABELS):
         return None
+    if context.fleet is not None:
+        return None
     if pools_for(context, group) or context.declared(SharingConfig):
         return None
     largest = max(shapes(context, group, resource), key=lambda one: one.gpus, default=None)
@@ -131,18 +133,16 @@ def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _
     """Computed once for all pods that request the same in the same place."""
     key = ("room", place_of(group), resource, asked)
     if key not in context.memo:
-        context.memo[key] = _computed(context, pools_for(context, group), resource, asked)
+        pools = possible_pools(context, group, resource)
+        context.memo[key] = _computed(context, pools, resource, asked)
     return context.memo[key]
 
 
-def declared_room(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
-    """Resource, maximum number of pods on the declared pools, and the pools in words; None if
-    unknown, or if the pods may run elsewhere."""
-    if (
-        context.fleet is not None
-        or len(group.gpu_resources) != 1
-        or not chooses_pool(context, group)
-    ):
+def room_for(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
+    """Resource, maximum number of pods on the fleet's or the declared pools, and the pools in
+    words; None if unknown, or if the pods may run elsewhere."""
+    elsewhere = context.fleet is None and not chooses_pool(context, group)
+    if len(group.gpu_resources) != 1 or elsewhere:
         return None
     resource = group.gpu_resources[0]
     asked = group.pod_gpus(resource)
@@ -153,7 +153,7 @@ def declared_room(context: RuleContext, group: PodGroup) -> tuple[str, int, str]
 
 
 def _computed(
-    context: RuleContext, pools: tuple[NodePool, ...], resource: str, asked: int
+    context: RuleContext, pools: Sequence[NodePool], resource: str, asked: int
 ) -> _Room | None:
     rows: list[tuple[int, str, int | None]] = []
     for pool in pools:
@@ -168,10 +168,17 @@ def _computed(
     per_node, largest, _ = max(rows, key=lambda row: row[:2])
     pods = [held for _, _, held in rows]
     total = None if None in pods else sum(held for held in pods if held is not None)
-    return _Room(largest, per_node, total, ", ".join(name for _, name, _ in rows))
+    return _Room(largest, per_node, total, ", ".join(map(_in_words, pools)))
+
+
+def _in_words(pool: NodePool) -> str:
+    compiled = pool.compiled
+    return pool.name if compiled is None else f"{pool.name} (nodes.max {compiled.maximum_nodes})"
 
 
 def _nodes(context: RuleContext, pool: NodePool) -> int | None:
+    if pool.compiled is not None:
+        return pool.compiled.maximum_nodes
     most = reach(pool, context.catalogue)
     if most is None or most.gpus is None or not pool.gpus_per_node.found:
         return None

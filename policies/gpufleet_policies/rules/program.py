@@ -9,7 +9,7 @@ from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet.cluster.queues import ClusterQueue, LocalQueue
+from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import Creation
@@ -32,8 +32,7 @@ def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
 @once
 def spend_of(context: RuleContext) -> StackSpend:
     """Present and maximum cost of all pools declared together, computed once a run."""
-    queues, reservations = context.declared(ClusterQueue), context.declared(Reservation)
-    return stack_spend(all_pools(context), queues, context.catalogue, reservations)
+    return stack_spend(all_pools(context), context.catalogue, context.declared(Reservation))
 
 
 @written_rule("gpu-monitoring-missing", POOLS)

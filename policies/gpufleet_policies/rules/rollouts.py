@@ -9,10 +9,9 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.node_labels import mig_names
-from gpufleet_policies.rules.pool_room import declared_room
+from gpufleet_policies.rules.pool_room import room_for
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.written import written_rule
 
@@ -26,7 +25,7 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
     if not workload.surge.is_known or workload.node_agent:
         return
     for group, _, pods in gpu_groups(workload):
-        room = room_for(context, group) or declared_room(context, group)
+        room = room_for(context, group)
         if room is None:
             continue
         resource, most, names = room

@@ -10,10 +10,9 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.placement import gpu_requests
-from gpufleet_policies.rules.pool_room import declared_room
+from gpufleet_policies.rules.pool_room import room_for
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.quota_room import quota_of
@@ -247,7 +246,7 @@ def _validated(
 ) -> Iterator[Finding]:
     if not scaling.maximum.is_known or not group.together.is_known:
         return
-    room = room_for(context, group) or declared_room(context, group)
+    room = room_for(context, group)
     if room is None:
         room = _room_of_quota(context, workload, group)
     if room is None:

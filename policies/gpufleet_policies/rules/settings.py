@@ -96,7 +96,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     thresholds = replace(
         _thresholds(data.get("thresholds"), problems),
         budgets=dict(_budgets(data.get("budgets"), problems)),
-        **_choices(data, problems),
+        owner_tags=_owners(data.get("ownerTags"), problems),
     )
     clusters = tuple(_clusters(data.get("clusters"), problems))
     reason = data.get("everythingOff", "")
@@ -264,34 +264,10 @@ _DIGITS = 40
 """Maximum number of digits before and after the point; longer numbers could fill the memory."""
 
 
-def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:
-    """Settings that are thresholds but no numbers."""
-    chosen: dict[str, Any] = {}
-    chosen.update(_owners(data.get("ownerTags"), problems))
-    attribution = data.get("requireAttribution")
-    if isinstance(attribution, bool):
-        chosen["require_attribution"] = attribution
-    elif attribution is not None:
-        wrong = f"{attribution!r} is neither true nor false"
-        problems.append(_problem("requireAttribution", wrong, "true, false"))
-    return chosen
-
-
-def _owners(tags: Any, problems: list[Finding]) -> dict[str, Any]:
-    """Keys in a list, or in a mapping with the values that patches write."""
+def _owners(tags: Any, problems: list[Finding]) -> tuple[str, ...]:
     if tags is None:
-        return {}
-    keys: list[Any] = list(tags) if is_list(tags) or is_mapping(tags) else []
-    if not (is_list(tags) or is_mapping(tags)) or not all(isinstance(k, str) and k for k in keys):
-        wrong = f"{tags!r} is not a list of keys and no mapping of them"
-        problems.append(_problem("ownerTags", wrong, "[owner, team], {team: ml-platform}"))
-        return {}
-    values = mapping(tags)
-    for key, value in values.items():
-        if value is not None and not isinstance(value, str):
-            wrong = f"{value!r} is not text"
-            problems.append(_problem(f"ownerTags.{key}", wrong, f'"{value}", or nothing'))
-    return {
-        "owner_tags": tuple(keys),
-        "owner_values": {key: value for key, value in values.items() if value},
-    }
+        return ()
+    if not is_list(tags) or not all(isinstance(key, str) and key for key in tags):
+        problems.append(_problem("ownerTags", f"{tags!r} is not a list of keys", "[owner, team]"))
+        return ()
+    return tuple(tags)

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster import PodGroup
+from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is, way_price
-from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering, pools_for
+from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, pools_for, possible_pools
 
 MEMORY_LEFT = Decimal("0.97")
 """Part of a machine's memory that pods can request at the most; the rest is firmware, kernel and
@@ -59,29 +60,27 @@ class NodeShape:
 
 def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
     """Every machine the pods may land on; empty where one of them is not known."""
-    if context.fleet is not None:
-        found: list[NodeShape | None] = []
-        for pool in offering(candidates(context, group), resource):
-            price = pool.hourly_micro_usd
-            paid = Fraction(price.value) if price.is_known else None
-            machines = pool.machines or ("",)
-            found += [_named(m, context.catalogue, pool.name, paid) for m in machines]
-        return _all(found)
-    for label in INSTANCE_TYPE_LABELS:
+    for label in INSTANCE_TYPE_LABELS if context.fleet is None else ():
         types = group.node_labels.get(label)
         if types:
             return _all([_named(name, context.catalogue, "", None) for name in sorted(types)])
-    return _of_pools(context, *pools_for(context, group))
+    return _of_pools(context, *possible_pools(context, group, resource))
 
 
 @once
 def _of_pools(context: RuleContext, *pools: NodePool) -> tuple[NodeShape, ...]:
     """Computed once for all pods that may land on the same pools: those can name many machines."""
     return _all(
-        _named(name, priced_where_it_is(pool, context.catalogue), pool.name, None)
+        _named(name, priced_where_it_is(pool, context.catalogue), pool.name, _paid(pool))
         for pool in pools
         for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
     )
+
+
+def _paid(pool: NodePool) -> Fraction | None:
+    """The price of a node that a fleet states."""
+    price = pool.hourly_micro_usd if pool.compiled is not None else NOTHING
+    return Fraction(price.value) if price.is_known else None
 
 
 def offers(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:

@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import FleetFacts
-from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.container import GPU, MIG_PREFIX
 from gpufleet.cluster.nvidia import OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
-from gpufleet.findings.remediation import JsonPatch
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, sharing_for, strategy
@@ -109,13 +106,9 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Findi
     if alike[0] is not config:
         return
     more = f" in {len(alike)} configurations" if len(alike) > 1 else ""
-    patches = [sharing_patch(one, "failRequestsGreaterThanOne", value=True) for one in alike]
     yield finding(
         where=config.place,
         found=f"failRequestsGreaterThanOne is not set{more}",
-        remediation=tuple(operation for patch in patches for operation in patch)
-        if all(patches)
-        else (),
     )
 
 
@@ -131,17 +124,13 @@ def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> It
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
     Reported once: on the device-plugin configuration where it is declared here, else on the pool.
-    The patch renames the shares; pods that request nvidia.com/gpu get whole GPUs from then on. In a
-    text it is offered where failRequestsGreaterThanOne is true already: two patches of one text
-    would undo each other.
-
     On GKE the node label cloud.google.com/gke-gpu-sharing-strategy separates them for pods that
     request it; without such pods it is reported too.
     """
     if isinstance(subject, SharingConfig):
         for pool in all_pools(context):
             if subject in _naming(context, pool):
-                found = list(_collision(context, pool, subject.place, _renamed(subject)))
+                found = list(_collision(context, pool, subject.place))
                 if found:
                     yield found[0]
                     return
@@ -149,7 +138,7 @@ def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> It
     for pool in gpu_pools(context, subject):
         if not _naming(context, pool):
             where = pool.shared.place or "nvidia.com/device-plugin.config"
-            yield from _collision(context, pool, where, ())
+            yield from _collision(context, pool, where)
 
 
 def _naming(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ...]:
@@ -163,16 +152,7 @@ def _naming(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ...]:
     )
 
 
-def _renamed(config: SharingConfig) -> JsonPatch:
-    fast = config.fail_requests_greater_than_one
-    if config.text and not (config.mode == "timeSlicing" and fast.is_known and fast.value):
-        return ()
-    return sharing_patch(config, "renameByDefault", value=True)
-
-
-def _collision(
-    context: RuleContext, pool: NodePool, where: str, remediation: JsonPatch
-) -> Iterator[Finding]:
+def _collision(context: RuleContext, pool: NodePool, where: str) -> Iterator[Finding]:
     offer = published(context, pool)
     if offer is None or offer.replicas.get(GPU, 1) < 2 or pool.taints.is_unknown:
         return
@@ -193,7 +173,6 @@ def _collision(
             limit="a pod that requests one gets either",
             alternative="write renameByDefault: true, or give one of them a different taint",
             evidence={"shared": pool.name, "whole": other.name},
-            remediation=remediation,
         )
         return
 
@@ -202,19 +181,6 @@ def _keys(pool: NodePool) -> frozenset[str]:
     if not pool.taints.is_known:
         return frozenset()
     return frozenset(taint.key for taint in pool.taints.value if taint.repels)
-
-
-@written_rule("sharing-loses-attribution", SharingConfig)
-def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
-    """Sharing and a DCGM exporter are declared, and `requireAttribution` is among the settings."""
-    if not context.thresholds.require_attribution or not config.resources:
-        return
-    if not context.declared(MetricsSource):
-        return
-    yield finding(
-        where=config.place,
-        found=f"{config.mode} is on, and costs are booked by pod (requireAttribution)",
-    )
 
 
 @written_rule("timeslicing-of-mig-resources", SharingConfig)

@@ -100,7 +100,13 @@ def allocated(ledger: Ledger) -> int:
 
 def plain(which: Architecture, tokens: int, weights: str = "bf16") -> Callable[[], int]:
     """Transformers-style generation; the framework's counter, no CUDA context."""
-    serving = Serving(tokens, engine=InferenceEngine.TRANSFORMERS, weights=WEIGHT_FORMATS[weights])
+    # Of these checkpoints the one in FP8 stores its head.
+    serving = Serving(
+        tokens,
+        engine=InferenceEngine.TRANSFORMERS,
+        weights=WEIGHT_FORMATS[weights],
+        head_apart=weights == "fp8",
+    )
     return lambda: allocated(serving_ledger(which, serving))
 
 

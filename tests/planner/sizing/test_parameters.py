@@ -83,8 +83,8 @@ def test_mixtures_quantise_their_experts_only(name: str, gib: float) -> None:
 
 def test_a_head_stored_apart_costs_its_size() -> None:
     fp8 = WEIGHT_FORMATS["fp8"]
-    together = weight_bytes(model("Qwen3-4B"), fp8, head_apart=False).stored
-    apart = weight_bytes(model("Qwen3-4B"), fp8).stored
+    together = weight_bytes(model("Qwen3-4B"), fp8).stored
+    apart = weight_bytes(model("Qwen3-4B"), fp8, head_apart=True).stored
     assert apart - together == 151_936 * 2560 * 2
     assert round((apart - together) / (1 << 20)) == 742
 

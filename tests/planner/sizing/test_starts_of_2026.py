@@ -4,8 +4,9 @@ The rows were written down before anything was computed of them; of the first 35
 hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of
 the catalogue or the memory in GiB that the log states; tokens of a step and sequences are the
 release's defaults where the log does not say. Rows without a repository are of public files that
-are stored without their address. The last 12 were computed once before anything was changed after
-them: 11 verdicts and 7 of 12 rooms were right, none too large.
+are stored without their address. Twelve more were computed once before anything was changed after
+them: 11 verdicts and 7 of 12 rooms were right, none too large. The last 16 likewise: 14 verdicts,
+7 of 11 rooms; a seventeenth, whose report contradicts itself, was left out.
 """
 
 import csv
@@ -50,7 +51,7 @@ class Start:
 
     @property
     def apart(self) -> bool:
-        text = ",".join(self.row.values())
+        text = ",".join(value for key, value in self.row.items() if key != "images")
         return sha256(text.encode()).digest()[0] % 2 == 0
 
     @property
@@ -66,7 +67,7 @@ class Start:
             return model(self.row["model"])
         found, _ = architecture_from_config(config, self.row["model"], "test")
         assert found is not None
-        return found
+        return found if self.row["images"] else found.language_part
 
     @cached_property
     def serving(self) -> Serving:
@@ -113,17 +114,18 @@ KNOWN = [one for one in STARTS if float(one.row["cache_gib"])]
 
 
 def test_the_verdict_is_that_of_the_engine() -> None:
-    """61 of 70: 30 of the first 35, 20 of the next 23, 11 of the last 12. Called fitting where the
-    engine refuses: MiniMax-M2.7 on two DGX Spark, where vLLM keeps 5 GiB for graphs; a start under
-    WSL, which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on an RTX PRO 6000, where vLLM 0.27
-    keeps 8 GiB more than on an H100; Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB. Three that
-    start are refused: one on a DGX Spark, one without graphs, which asks for no block for each
-    sequence, and Gemma-4-31B, whose file in FP8 has no head of its own. What DeepSeek-V4 takes is
-    not known."""
+    """76 of 86: 31 of the first 35, 20 of the next 23, 11 of the next 12, 14 of the last 16.
+    Called fitting where it is refused: MiniMax-M2.7 on two DGX Spark, where vLLM keeps 5 GiB
+    for graphs; one under WSL, which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on RTX PRO 6000
+    in a recipe whose other options are not known (in BF16, with the defaults, its blocks are
+    right); Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB; two that were out of memory after the
+    cache had its room, in releases that kept none for graphs. Two that start are refused: one on a
+    DGX Spark, one without graphs, which asks for no block for each sequence. What DeepSeek-V4 takes
+    is not known."""
     right = [one for one in STARTS if one.verdict == one.row["verdict"]]
-    assert len(STARTS) == 70
-    assert len(right) >= 61
-    assert sum(one in right for one in STARTS[35:]) >= 31
+    assert len(STARTS) == 86
+    assert len(right) >= 76
+    assert sum(one in right for one in STARTS[35:]) >= 46
     bold = [one.name for one in STARTS if (one.verdict, one.row["verdict"]) == ("fits", "refused")]
     assert bold == [
         "vllm MiniMaxAI/MiniMax-M2.7 2x121.7 0.8",
@@ -131,13 +133,16 @@ def test_the_verdict_is_that_of_the_engine() -> None:
         "vllm Qwen/Qwen3.8-27B 1xRTX-PRO-6000-BLACKWELL-96GB 0.92",
         "vllm Qwen/Qwen3.8-27B 1xRTX-PRO-6000-BLACKWELL-96GB 0.92",
         "sglang Qwen/Qwen3.5-27B 1x23.52 0.855",
+        "vllm GLM-4.7 4xRTX-PRO-6000-BLACKWELL-96GB 0.9",
+        "vllm gpt-oss-20b 1x79.19 0.95",
     ]
 
 
 def test_the_room_is_that_of_the_engine() -> None:
-    """Within 10 % in 36 of 57. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
-    experts in four bits in steps of 32,768 tokens (MiniMax-M3), and of a room of 0.18 GiB."""
-    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 36
+    """Within 10 % in 45 of 68. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
+    experts in four bits in steps of 32,768 tokens (MiniMax-M3), of a room of 0.18 GiB, and of two
+    models in AWQ on an RTX 5090, whose other options are not known."""
+    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 45
     large = {one.name: one.by for one in KNOWN if one.by > 1.1}
     much = {name for name, by in large.items() if by > 1.2}
     assert {name.split()[1] for name in much} == {
@@ -146,8 +151,10 @@ def test_the_room_is_that_of_the_engine() -> None:
         "nvidia/Qwen3.6-35B-A3B-NVFP4",
         "google/gemma-4-26B-A4B",
         "Qwen2.5-14B",
+        "Qwen3-14B",
+        "Qwen3-32B",
     }
-    assert len(large) == 9
+    assert len(large) == 13
 
 
 @pytest.mark.parametrize(
@@ -162,10 +169,9 @@ def test_the_longest_context_is_near_what_the_engine_names(start: Start) -> None
 
 
 def test_blocks_of_states_are_counted_as_vllm_counts_them() -> None:
-    """Of the room that is computed: 3 % fewer on H100, 6 % on L40S; on an RTX PRO 6000 up to 22 %
-    more with 1,024 sequences."""
+    """3 % fewer on H100, 6 % on L40S, 1 % on an RTX PRO 6000; up to 22 % more there in a recipe."""
     named = [one for one in STARTS if one.row["blocks"] and one.row["weights"] != "nvfp4"]
-    assert len(named) == 4
+    assert len(named) == 6
     for one in named:
-        rel = 0.23 if one.row["gpu"].startswith("RTX") else 0.06
+        rel = 0.23 if one.row["release"] == "0.27" else 0.06
         assert one.room.state_blocks == pytest.approx(int(one.row["blocks"]), rel=rel)

@@ -26,7 +26,6 @@ QUEUE = manifest(
         "spec": {"clusterQueue": "research"},
     }
 )
-
 CASES = (
     Case(
         "training-without-queue-or-gang",

@@ -3,7 +3,10 @@
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.pair_objects import LOCAL, of_kind, operator
+from tests.policies.cases.queues import LOCAL as RESEARCH
+from tests.policies.cases.queues import RESOURCE, queue
 from tests.policies.cases.workloads import CONTAINER, deployment
+from tests.policies.objects import REMOVE
 
 ADVICE = Level.ADVISORY
 QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}}
@@ -223,6 +226,14 @@ CASES = (
         of_kind("PodDisruptionBudget", "policy/v1beta1", "chat", {"minAvailable": 1}),
         "is written in policy/v1beta1",
         ADVICE,
+    ),
+    Case(
+        "quota-stranded",
+        queue({"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}),
+        queue({"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}, "second"),
+        "has quota of GPUs, and no LocalQueue here leads to it",
+        ADVICE,
+        alongside=(FLEET, RESEARCH),
     ),
     Case(
         "named-object-absent",

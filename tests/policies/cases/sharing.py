@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.pools import EXPORTER, QUIET, gke_pool, node_group
+from tests.policies.cases.pools import QUIET, gke_pool, node_group
 
 GPU_SHARING = "nodeConfig.guestAccelerators[0].gpuSharingConfig"
 
@@ -105,24 +105,6 @@ CASES = (
         "publishes shares and NodeGroup whole whole GPUs, both as nvidia.com/gpu",
         Level.ADVISORY,
         alongside=(*QUIET, SHARED, WHOLE),
-    ),
-    Case(
-        "sharing-loses-attribution",
-        Thing(
-            "kubernetes:core/v1:ConfigMap",
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": "plugin"},
-                "data": {"whole": "version: v1\nflags: {migStrategy: none}\n"},
-            },
-            "plugin",
-        ),
-        plugin_config(),
-        "timeSlicing is on, and costs are booked by pod",
-        Level.ADVISORY,
-        alongside=(EXPORTER,),
-        settings={"requireAttribution": True, "environment": "prod", "profile": "prod"},
     ),
     Case(
         "timeslicing-of-mig-resources",

@@ -4,12 +4,6 @@ import pytest
 
 from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.go_json import integer
-from gpufleet.contract.programs.network_names import (
-    guid,
-    is_domain,
-    is_image_repository,
-    is_ofed_version,
-)
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.configurations.case_rows import FINE
 
@@ -96,25 +90,3 @@ def test_context_forms() -> None:
     assert context.version.value == "v0.15.0"
     assert context.chart is not None
     assert (context.chart.name, context.chart.release.value) == ("gpu-operator", "v26.7.0")
-
-
-def test_names_of_the_network_operator() -> None:
-    assert is_domain("nvidia.com")
-    assert not is_domain("nvidia")
-    assert guid("00:00:00:00:00:00:00:0A") == 10
-    assert guid("0:0") is None
-    for fine in ("nvcr.io/nvidia/mellanox", "localhost:5000/x", "library", "a.b:80/c/d"):
-        assert is_image_repository(fine), fine
-    for wrong in ("", "nvcr.io/NVIDIA", "a b", "https://nvcr.io/x", "a" * 64):
-        assert not is_image_repository(wrong), wrong
-    for version in (
-        "23.10-0.2.2.0",
-        "24.01-0.3.3.1-0",
-        "25.01-0.6.0.0-0-6.8.0-1019-oracle-ubuntu22.04-arm64",
-        "doca3.4.1-26.04-1.1.0.0-1",
-        "sha256:" + "9a" * 32,
-    ):
-        assert is_ofed_version(version, (26, 4, 1)), version
-    for version in ("", "23-10-0.2.2.0", "doca3-26.04-1", "sha256:9a", "latest"):
-        assert not is_ofed_version(version, (26, 4, 1)), version
-    assert is_ofed_version("doca3.6.0-26.10-016000-ubuntu24.04-amd64", (26, 7, 0))

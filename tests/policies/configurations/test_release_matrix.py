@@ -15,6 +15,7 @@ import yaml
 from gpufleet.contract.schemas.chart_values import values_release
 from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.configurations.kinds import validate_text
+from tests.policies.configurations.test_wrapped import checked
 
 RELEASES = {
     "gpu-operator": ("v25.3.4", "v25.10.0", "v25.10.1", "v26.3.0", "v26.3.1", "v26.7.0"),
@@ -216,7 +217,7 @@ def helm_release(key: Key, release: str) -> list[str]:
             "values": yaml.safe_load(key.values),
         },
     }
-    return [one.code for one in validate_text(kind_of(key), json.dumps(document)).findings]
+    return [one.code for one in checked(json.dumps(document), kind_of(key)).findings]
 
 
 def argo(key: Key, release: str) -> list[str]:
@@ -234,7 +235,7 @@ def argo(key: Key, release: str) -> list[str]:
             "destination": {"namespace": "gpu"},
         },
     }
-    return [one.code for one in validate_text(kind_of(key), json.dumps(document)).findings]
+    return [one.code for one in checked(json.dumps(document), kind_of(key)).findings]
 
 
 def declaration(key: Key, release: str) -> list[str]:
@@ -328,7 +329,7 @@ def test_a_gate_that_is_not_known_may_be_of_a_later_release(release: str, verdic
             "values": values,
         },
     }
-    found = validate_text("dra-driver-values", yaml.safe_dump(wrapper))
+    found = checked(yaml.safe_dump(wrapper), "dra-driver-values")
     assert found.verdict.value == verdict, found.findings
 
 

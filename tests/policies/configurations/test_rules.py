@@ -96,7 +96,7 @@ def test_nested_configs_are_judged_by_their_own_rules() -> None:
     assert fine.verdict is Verdict.ACCEPT
     broken = policy % FINE["sriov-config"].replace("hostdev", "host-dev")
     (finding,) = validate_text("network-operator-values", broken).findings
-    assert finding.code == "sriov-name-invalid"
+    assert finding.code == "sriov-item-invalid"
     assert finding.path == "spec.sriovDevicePlugin.config.resourceList[0].resourceName"
     assert set(network_plugins.SRIOV.RULES) < set(network_operator_values.RULES)
 

@@ -8,7 +8,7 @@ from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
-from tests.policies.configurations.test_wrapped import release
+from tests.policies.configurations.test_wrapped import checked, release
 from tests.policies.objects import TODAY
 
 KARPENTER = (
@@ -19,7 +19,7 @@ KARPENTER = (
 
 
 def said(kind: str, text: str) -> dict[str, str]:
-    return {one.path: one.code for one in validate_text(kind, text).findings}
+    return {one.path: one.code for one in checked(text, kind).findings}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_files_that_others_published_lose_what_they_declare() -> None:
 
 def test_an_older_release_is_not_said_to_ignore_a_key() -> None:
     text = release("karpenter", "{settings: {aws: {clusterName: a}}}", "0.31.0")
-    (found,) = validate_text("karpenter-values", text).findings
+    (found,) = checked(text, "karpenter-values").findings
     assert found.message.startswith("the karpenter chart of v1.15.1 does not know `aws`")
 
 

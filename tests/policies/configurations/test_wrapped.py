@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpufleet.rules.rule import Verdict
 from gpufleet_policies.commands.check import command
-from gpufleet_policies.configurations.kinds import validate_text
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.check import CheckedFile, CheckVerdict, check_file
+from gpufleet_policies.rules.settings import RuleSettings
 from tests.policies.audit.wrapper_shapes import FAULT
 from tests.policies.audit.wrapper_shapes_of_others import ALL_SHAPES
+from tests.policies.objects import TODAY
 
 KIND = "gpu-operator-values"
 ALONE = [
@@ -21,28 +23,29 @@ ALONE = [
 ]
 
 
+def checked(text: str, kind: str = KIND) -> CheckedFile:
+    file = Input("a.yaml", content=text.encode())
+    return check_file(file, TODAY, RuleSettings(), kind=kind)
+
+
 @pytest.mark.parametrize("shape", ALONE, ids=lambda shape: shape.name)
 def test_values_are_judged_where_they_are_written(shape):
     (text,) = shape.files.values()
-    found = validate_text(KIND, text)
+    found = checked(text)
     (fault,) = [one for one in found.findings if one.code == FAULT]
-    assert fault.path.removeprefix("documents[1]: ") == shape.where
-    assert found.verdict is Verdict.REJECT
-    clean = validate_text(KIND, text.replace("mixd", "mixed"))
+    assert fault.path.endswith(shape.where)
+    assert found.verdict is CheckVerdict.REJECT
+    clean = checked(text.replace("mixd", "mixed"))
     assert FAULT not in [one.code for one in clean.findings]
 
 
 def test_documents_of_one_text_hold_each_others_values():
     shape = next(one for one in ALL_SHAPES if one.name == "flux-values-from-config-map")
-    text = "---\n".join(shape.files.values())
-    (fault,) = [one for one in validate_text(KIND, text).findings if one.code == FAULT]
-    assert "ConfigMap gpu/gpu-operator-values key values.yaml" in fault.path
-    (left,) = [
-        one
-        for one in validate_text(KIND, shape.files["release.yaml"]).findings
-        if one.code == "wrapped-values-elsewhere"
-    ]
-    assert "spec.valuesFrom[0]" in left.message
+    (fault,) = [one for one in checked("---\n".join(shape.files.values())).findings
+                if one.code == FAULT]  # fmt: skip
+    assert "data[values.yaml]" in fault.path
+    (left,) = checked(shape.files["release.yaml"]).not_judged
+    assert "spec.valuesFrom[0]" in left.reason
 
 
 RELEASE = """\
@@ -59,16 +62,14 @@ def release(chart: str, values: str, version: str = "v25.3.0") -> str:
 
 
 def codes(kind: str, text: str) -> set[str]:
-    return {one.code for one in validate_text(kind, text).findings}
+    return {one.code for one in checked(text, kind).findings}
 
 
-def test_charts_of_other_kinds_are_named():
-    found = validate_text(KIND, release("fake-gpu-operator", "{mig: {strategy: mixd}}"))
-    assert [one.code for one in found.findings] == ["wrapped-chart-unknown"]
-    assert "fake-gpu-operator" in found.findings[0].message
-    assert found.verdict is Verdict.WARN
-    other = validate_text(KIND, release("network-operator", "{}")).findings[0]
-    assert other.fix == "--as network-operator-values"
+def test_charts_of_other_kinds_are_listed():
+    found = checked(release("fake-gpu-operator", "{mig: {strategy: mixd}}"))
+    assert (found.findings, found.is_judged) == ((), False)
+    assert "fake-gpu-operator" in found.not_judged[0].reason
+    assert not checked(release("network-operator", "{nfd: {enabled: 1}}")).findings
 
 
 def test_configurations_inside_of_the_device_plugin_s_chart_are_judged():
@@ -88,10 +89,10 @@ def test_both_names_of_the_dra_driver_are_known(name: str):
     )
 
 
-def test_variables_are_not_judged_and_said():
-    found = validate_text(KIND, release("gpu-operator", '{mig: {strategy: "${S}"}}'))
-    assert [one.code for one in found.findings] == ["wrapped-values-elsewhere"]
-    assert "spec.values.mig.strategy" in found.findings[0].message
+def test_variables_are_not_judged_and_listed():
+    found = checked(release("gpu-operator", '{mig: {strategy: "${S}"}}'))
+    assert not found.findings
+    assert "spec.values.mig.strategy" in found.not_judged[0].object
 
 
 def test_the_command_exits_by_what_is_inside(tmp_path: Path):

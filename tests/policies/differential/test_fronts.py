@@ -97,8 +97,6 @@ ONLY_NAMED = {
     "device-plugin-mps-root-missing": BY_THE_OPERATOR,
     "device-plugin-mps-root-elsewhere": BY_THE_OPERATOR,
     "mig-parted-config-not-selected": "a remark; recognised files have a finding for each config",
-    "wrapped-chart-unknown": "recognised files list it as not validated",
-    "wrapped-values-elsewhere": "recognised files list it as not validated",
 }
 """Findings that only `--as` reports for a file of a recognised kind."""
 ONLY_RECOGNISED = {

@@ -11,14 +11,12 @@ from gpufleet.cluster import FleetFacts, Surroundings
 from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.fact import known
 from gpufleet.cluster.pool import NodePool
-from gpufleet.cluster.queues import ClusterQueue
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 from gpufleet_policies.money.stack import spend_as_dict, stack_spend
 from gpufleet_policies.rules.pools import all_pools
 from tests.policies.cases.case import FLEET, Thing
 from tests.policies.cases.pools import CPU_GROUP, gke_pool, karpenter, node_group
-from tests.policies.cases.queues import RESOURCE, queue
 from tests.policies.objects import REMOVE, TODAY, fleet
 
 CATALOGUE = load()
@@ -35,9 +33,8 @@ def one(thing: Thing) -> NodePool:
 def spend(*things: Thing):
     facts = tuple(fact for thing in things for fact in thing.all_facts())
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
-    queues = [fact for fact in facts if isinstance(fact, ClusterQueue)]
     reserved = [fact for fact in facts if isinstance(fact, Reservation)]
-    return stack_spend(all_pools(context), queues, CATALOGUE, reserved)
+    return stack_spend(all_pools(context), CATALOGUE, reserved)
 
 
 def test_a_pool_costs_between_its_cheapest_and_its_dearest_way():
@@ -111,24 +108,6 @@ def test_an_unbounded_pool_makes_the_sum_unbounded_and_names_itself():
     assert found.exposure.micro_usd_per_hour == 4 * G6, "the part that is bounded"
 
 
-def test_a_team_reaches_its_quota_and_what_it_may_borrow():
-    found = spend(node_group({"scalingConfig.maxSize": 100}), queue())
-    assert found.queues["research"].micro_usd_per_hour == 8 * G6
-    own = spend(node_group(), queue({"spec.cohortName": REMOVE}))
-    assert own.queues["research"].micro_usd_per_hour == 4 * G6, "never more than the pools"
-
-
-def test_a_team_that_borrows_without_a_limit_reaches_everything():
-    found = spend(node_group(), queue({f"{RESOURCE}.borrowingLimit": REMOVE}))
-    assert found.queues["research"].micro_usd_per_hour == 4 * G6
-    endless = spend(
-        node_group(),
-        karpenter({"spec.limits": REMOVE}),
-        queue({f"{RESOURCE}.borrowingLimit": REMOVE}),
-    )
-    assert endless.queues["research"].causes == ("gpu: spec.limits is not set",)
-
-
 def test_budgets_of_an_environment_are_read():
     from gpufleet_policies.rules.settings import read_settings
 
@@ -136,20 +115,11 @@ def test_budgets_of_an_environment_are_read():
     assert found.thresholds.budgets["prod"].standing_usd_per_month == Decimal("100.5")
 
 
-def test_pools_add_up_by_team():
-    found = spend(node_group(), gke_pool(), FLEET)
-    assert found.teams["ml"].micro_usd_per_hour == sum(
-        pool.exposure or 0 for pool in found.pools if pool.team == "ml"
-    )
-    assert {pool.team for pool in found.pools} == {"ml", ""}
-
-
 def test_the_printed_form_has_text_for_money_and_null_where_there_is_no_bound():
-    printed = spend_as_dict(spend(node_group(), karpenter({"spec.limits": REMOVE}), queue()))
+    printed = spend_as_dict(spend(node_group(), karpenter({"spec.limits": REMOVE})))
     assert printed["reachableUsdPerHour"] is None
     assert printed["unbounded"] == ["gpu: spec.limits is not set"]
     assert printed["pools"][0]["reachableUsdPerHour"] == "3.2192"
-    assert printed["queues"]["research"]["unbounded"] == []
 
 
 def test_a_reservation_is_billed_whether_it_is_used_or_not_and_never_twice():

@@ -4,14 +4,14 @@ import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.platforms.eks.registered import input_class as of_eks
-from gpufleet.platforms.gke.registered import input_class as of_gke
+from gpufleet.platforms.eks.platform import RULES as EKS
+from gpufleet.platforms.gke.platform import RULES as GKE
 from gpufleet_sandbox.cloud.sdk import Sdk
 
 TYPES = {
-    "nodeGroup": ("aws", "aws:eks/nodeGroup:NodeGroup", of_eks),
-    "launchTemplate": ("aws", "aws:ec2/launchTemplate:LaunchTemplate", of_eks),
-    "nodePool": ("gcp", "gcp:container/nodePool:NodePool", of_gke),
+    "nodeGroup": ("aws", "aws:eks/nodeGroup:NodeGroup", EKS),
+    "launchTemplate": ("aws", "aws:ec2/launchTemplate:LaunchTemplate", EKS),
+    "nodePool": ("gcp", "gcp:container/nodePool:NodePool", GKE),
 }
 NOT_KNOWN = {
     "nodeGroup": {"warmPoolConfig"},
@@ -23,23 +23,23 @@ NOT_KNOWN = {
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_what_the_provider_replaces_is_a_replacement(kind: str) -> None:
-    cloud, token, input_class = TYPES[kind]
+    cloud, token, rules = TYPES[kind]
     rows = [row for row in constraints(cloud)[token] if row.replaces is not None]
     assert len(rows) >= 2
     for row in rows:
-        assert input_class(kind, row.path, None, "b") is LeafClass.REPLACEMENT, row
+        assert rules.input_class(kind, row.path, None, "b") is LeafClass.REPLACEMENT, row
         if row.replaces == "value":
-            assert input_class(kind, row.path, "a", "b") is LeafClass.REPLACEMENT, row
+            assert rules.input_class(kind, row.path, "a", "b") is LeafClass.REPLACEMENT, row
 
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_each_input_has_a_class(kind: str) -> None:
     """For every input of the SDK; one without a replacing row is not a replacement."""
-    cloud, token, input_class = TYPES[kind]
+    cloud, token, rules = TYPES[kind]
     replaced = {row.path for row in constraints(cloud)[token] if row.replaces is not None}
     unknown: set[str] = set()
     for name in Sdk(cloud).resource(token).record.properties:
-        found = input_class(kind, name, None, "b")
+        found = rules.input_class(kind, name, None, "b")
         if found is LeafClass.UNKNOWN:
             unknown.add(name)
         if name not in replaced and name != "region":

@@ -86,6 +86,6 @@ def test_what_is_missing_is_called_missing_and_has_a_fix() -> None:
     report = CheckReport(network_plugins.RDMA.RULES)
     network_plugins.RDMA.validate_data({"configList": [{}, 3]}, "", report)
     found = report.validation(network_plugins.AdvertisedByConfig({}, {})).findings
-    assert "rdmaHcaMax is missing" in {f.message for f in found}
-    assert "resourceName is missing" in {f.message for f in found}
+    assert "configList[0].rdmaHcaMax is required" in {f.message for f in found}
+    assert "configList[0].resourceName is required" in {f.message for f in found}
     assert all(f.fix for f in found)

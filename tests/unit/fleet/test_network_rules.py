@@ -57,7 +57,7 @@ def codes(result: Any) -> set[str]:
         ({"values": {"nfd": {"enabld": True}}}, "config-key-misspelt"),
         (
             {"policy": {"ibKubernetes": {"image": "ib-kubernetes"}}},
-            "nic-policy-guid",
+            "nic-policy-field-missing",
         ),
     ],
 )

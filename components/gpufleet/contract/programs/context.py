@@ -1,43 +1,38 @@
 """The context file: facts that it adds to a `Site`."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
-from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program, program_name
-from gpufleet.cluster.site import Layout, Site
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.shapes import as_list, as_mapping, is_mapping
+from gpufleet.contract.schemas import report_problems, schema_codes
+from gpufleet.contract.schemas.validator import part_problems
+from gpufleet.documents.reading import read_strict
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table
 
-KEYS = (
-    "gpu",
-    "gpusPerNode",
-    "product",
-    "gpus",
-    "featureGates",
-    "version",
-    "env",
-    "chart",
-    "environment",
-    "kubernetesVersion",
-    "images",
-    "previous",
-)
-"""Keys of the context file."""
-
 RULES = rule_table(*rules_in("context"))
-Read = TypeVar("Read")
 
 UNKNOWN_RELEASE = "unknown"
 """`chart.version` of the context for a release that is named and cannot be read, like any text that
 does not begin with two numbers."""
 _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVersion"})
+_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    data = read_strict(Path(__file__).with_suffix(".yaml").read_bytes()).data
+    data["properties"]["images"]["items"]["enum"] = list(load().images)
+    return data
 
 
 def read_context(
@@ -49,42 +44,34 @@ def read_context(
     All errors in it are in the report; the context then lacks that part.
     """
     report = CheckReport(RULES)
-    if data is None:
-        data = {}
-    if not isinstance(data, dict):
-        report.say("context-value-invalid/whole", "context", fix=_shape())
-        data = {}
-    raw = cast("dict[str, Any]", data)
-    for key in raw:
-        if key not in KEYS:
-            fix = nearest_fix(key, KEYS)
-            report.say("context-key-unknown", f"context.{key}", fix=fix, key=key)
-    reading = _Reading(raw, report)
-    product = reading.text("product")
+    problems = part_problems("context", _schema(), {} if data is None else data, nulls=True)
+    for problem in {one.steps[:1]: one for one in problems}.values():  # one for each key
+        at_key = replace(problem, steps=problem.steps[:1])
+        report_problems([at_key], schema_codes(), report, "context")
+    wrong = {one.steps[0] for one in problems if one.steps}
+    raw = {k: v for k, v in (as_mapping(data) or {}).items() if v is not None and k not in wrong}
+    product, env, layouts = raw.get("product"), raw.get("env"), raw.get("gpus")
+    version, key = raw.get("version"), gpu if gpu is not None else raw.get("gpu")
     return (
         Site(
-            gpu=_gpu(gpu if gpu is not None else reading.text("gpu"), product, report),
-            gpus_per_node=reading.count("gpusPerNode"),
+            gpu=_gpu(key, product, report),
+            gpus_per_node=raw.get("gpusPerNode"),
             product=product,
-            layouts=reading.layouts(),
-            feature_gates=reading.gates(),
-            gates_named="featureGates" in reading.raw,
+            layouts=None if layouts is None else tuple(layouts),
+            feature_gates=_gates(raw.get("featureGates", {})),
+            gates_named="featureGates" in (as_mapping(data) or {}),
             reader=reader,
-            version=reading.version(),
-            env=reading.env(),
-            images=reading.images(),
-            programs=reading.programs(),
-            environment=reading.text("environment"),
-            kubernetes=reading.kubernetes(),
+            version=NOTHING if version is None else _declared(str(version), "context.version"),
+            env=None if env is None else _env(env),
+            images=tuple(raw.get("images", ())),
+            programs=() if "chart" not in raw else (_program(raw["chart"]),),
+            environment=raw.get("environment"),
+            kubernetes=_kubernetes(raw),
             previous=raw.get("previous"),
             select=select,
         ),
         report,
     )
-
-
-def _shape() -> str:
-    return f"write a mapping with keys such as {', '.join(KEYS)}"
 
 
 def _gpu(key: str | None, product: str | None, report: CheckReport) -> Gpu | None:
@@ -105,129 +92,32 @@ def _gpu(key: str | None, product: str | None, report: CheckReport) -> Gpu | Non
         return None
 
 
-@dataclass(slots=True)
-class _Reading:
-    raw: dict[str, Any]
-    report: CheckReport
-
-    def wrong(self, key: str, wanted: str) -> None:
-        found = self.raw[key]
-        self.report.say(
-            "context-value-invalid/key",
-            f"context.{key}",
-            value=repr(found),
-            key=key,
-            found=found,
-            wanted=wanted,
-        )
-
-    def given(self, key: str, wanted: str, read: Callable[[Any], Read | None]) -> Read | None:
-        """A value as `read` gives it; None if it is absent, or refused, with a finding."""
-        value = self.raw.get(key)
-        found = None if value is None else read(value)
-        if value is not None and found is None:
-            self.wrong(key, wanted)
-        return found
-
-    def text(self, key: str) -> str | None:
-        return self.given(key, "text", lambda value: value if isinstance(value, str) else None)
-
-    def count(self, key: str) -> int | None:
-        def read(value: Any) -> int | None:
-            return value if type(value) is int and 1 <= value <= 64 else None
-
-        return self.given(key, "an integer from 1 to 64", read)
-
-    def layouts(self) -> tuple[Layout | None, ...] | None:
-        def read(value: Any) -> tuple[Layout | None, ...] | None:
-            entries = as_list(value) or []
-            fit = all(e is None or _is_layout(e) for e in entries) and 1 <= len(entries) <= 64
-            return tuple(entries) if fit else None
-
-        return self.given("gpus", "a list of layouts ({profile: count}) and nulls", read)
-
-    def gates(self) -> dict[str, bool]:
-        wanted = "a mapping of gate to true or false"
-        return self.given("featureGates", wanted, _gates) or {}
-
-    def images(self) -> tuple[str, ...]:
-        value = self.raw.get("images")
-        if value is None:
-            return ()
-        known = load().images
-        if isinstance(value, list) and all(key in known for key in cast("list[Any]", value)):
-            return tuple(cast("list[str]", value))
-        self.wrong("images", f"a list of node images of the catalogue, such as {next(iter(known))}")
-        return ()
-
-    def version(self) -> Fact[str]:
-        def read(value: Any) -> str | None:
-            fits = not isinstance(value, bool) and re.match(r"v?(\d+)\.(\d+)", str(value))
-            return str(value) if fits else None
-
-        found = self.given("version", "a version such as v0.15.0", read)
-        return NOTHING if found is None else _declared(found, "context.version")
-
-    def kubernetes(self) -> Fact[tuple[int, ...]]:
-        """The minor version of the cluster; from `chart` if the file has none."""
-        value, place = self.raw.get("kubernetesVersion"), "context.kubernetesVersion"
-        if value is None:
-            chart = self.raw.get("chart")
-            value = chart.get("kubernetesVersion") if is_mapping(chart) else None
-            place = "context.chart.kubernetesVersion"
-        if value is None:
-            return NOTHING
-        found = re.match(r"v?(\d+)\.(\d+)", str(value))
-        if found is None or isinstance(value, bool):
-            if "kubernetesVersion" in self.raw:
-                self.wrong("kubernetesVersion", 'a minor version such as "1.36"')
-            return NOTHING
-        return known((int(found[1]), int(found[2])), Provenance.DECLARED, place)
-
-    def env(self) -> dict[str, str] | None:
-        return self.given("env", "a mapping of variable to text", _env)
-
-    def programs(self) -> tuple[Program, ...]:
-        value = self.raw.get("chart")
-        if value is None:
-            return ()
-        if isinstance(value, str):
-            name, version = _split_chart(value)
-            return (_program(name, version),)
-        if not isinstance(value, dict):
-            self.wrong("chart", "a chart name, or {name, version, namespace, values}")
-            return ()
-        raw = cast("dict[str, Any]", value)
-        if not _CHART_KEYS & set(raw):
-            return (_program(values=raw),)
-        values: Any = raw.get("values")
-        if values is None and "values" in raw:
-            values = {}
-        if values is not None and not isinstance(values, dict):
-            self.wrong("chart", "values as a mapping")
-            values = {}
-        name, version = _split_chart(str(raw["name"])) if raw.get("name") else (None, None)
-        return (
-            _program(
-                name,
-                _optional(raw.get("version")) or version,
-                _optional(raw.get("namespace")),
-                cast("dict[str, Any] | None", values),
-            ),
-        )
+def _kubernetes(raw: Mapping[str, Any]) -> Fact[tuple[int, ...]]:
+    """The minor version of the cluster; from `chart` if the file has none."""
+    value, place = raw.get("kubernetesVersion"), "context.kubernetesVersion"
+    if value is None:
+        value = (as_mapping(raw.get("chart")) or {}).get("kubernetesVersion")
+        place = "context.chart.kubernetesVersion"
+    found = None if value is None or isinstance(value, bool) else _VERSION.match(str(value))
+    if found is None:
+        return NOTHING
+    return known((int(found[1]), int(found[2])), Provenance.DECLARED, place)
 
 
-def _program(
-    name: str | None = None,
-    version: str | None = None,
-    namespace: str | None = None,
-    values: dict[str, Any] | None = None,
-) -> Program:
+def _program(chart: Any) -> Program:
+    """A chart: its name, or {name, version, namespace, values}, or its values alone."""
+    raw: dict[str, Any] = {"name": chart} if isinstance(chart, str) else as_mapping(chart) or {}
+    if not _CHART_KEYS & set(raw):
+        raw = {"values": raw}
+    name, in_name = _split_chart(str(raw["name"])) if raw.get("name") else (None, None)
+    version, namespace = raw.get("version"), raw.get("namespace")
     return Program(
         name=None if name is None else program_name(name),
-        release=_release(version),
-        namespace=NOTHING if namespace is None else _declared(namespace, "context.chart.namespace"),
-        values=values,
+        release=_release(in_name if version is None else str(version)),
+        namespace=NOTHING
+        if namespace is None
+        else _declared(str(namespace), "context.chart.namespace"),
+        values=(raw["values"] or {}) if "values" in raw else None,
         place="context.chart.values",
     )
 
@@ -236,49 +126,26 @@ def _release(version: str | None) -> Fact[str]:
     place = "context.chart.version"
     if version is None:
         return NOTHING
-    named = re.match(r"v?\d+\.\d+", version) is not None
-    return _declared(version, place) if named else unknown(place)
+    return _declared(version, place) if _VERSION.match(version) else unknown(place)
 
 
 def _declared(value: str, place: str) -> Fact[str]:
     return known(value, Provenance.DECLARED, place)
 
 
-def _gates(value: Any) -> dict[str, bool] | None:
-    if isinstance(value, str):  # the form of the command line: A=true,B=false
-        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
-        words = {name.strip(): text.strip().lower() for name, _, text in pairs}
-        valid = all(text.strip().lower() in ("true", "false") for _, _, text in pairs)
-        return {name: word == "true" for name, word in words.items()} if valid else None
-    gates = as_mapping(value)
-    return gates if gates is not None and all(type(on) is bool for on in gates.values()) else None
+def _gates(value: Any) -> dict[str, bool]:
+    if not isinstance(value, str):
+        return dict(value)
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    return {name.strip(): text.strip().lower() == "true" for name, _, text in pairs}
 
 
-def _env(value: Any) -> dict[str, str] | None:
-    if (variables := as_mapping(value)) is not None:
-        return {str(name): _env_text(text) for name, text in variables.items()}
-    if (entries := as_list(value)) is None:
-        return None
-    named = [one for entry in entries if "name" in (one := as_mapping(entry) or {})]
-    whole = len(named) == len(entries)
-    return {str(one["name"]): _env_text(one.get("value", "")) for one in named} if whole else None
-
-
-def _is_layout(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(k, str) and isinstance(v, int) and not isinstance(v, bool)
-        for k, v in cast("dict[Any, Any]", value).items()
-    )
-
-
-def _env_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _optional(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _env(value: Any) -> dict[str, str]:
+    """Variables as a mapping, or as a list as pods have it."""
+    entries = as_list(value)
+    pairs = value.items() if entries is None else ((e["name"], e.get("value", "")) for e in entries)
+    words = {True: "true", False: "false"}
+    return {str(k): words[v] if isinstance(v, bool) else str(v) for k, v in pairs}
 
 
 def _split_chart(text: str) -> tuple[str, str | None]:

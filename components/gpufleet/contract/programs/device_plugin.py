@@ -11,9 +11,9 @@ from gpufleet.contract.programs.device_plugin_chart import (
 )
 from gpufleet.contract.programs.device_plugin_document import (
     PluginDocument,
+    SharingBlock,
     parse_config,
 )
-from gpufleet.contract.programs.device_plugin_sharing import SharingBlock
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.mig_parted_document import profile_is_valid
 from gpufleet.contract.programs.node import (
@@ -56,6 +56,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_chart(context, report)
     plugin = context.release_of(CHART)
     config = parse_config(read.data, plugin.at, report)
+    if config is None:
+        return report.validation()
     strategy = _validate_flags(config, context, report)
     block = config.mps or config.time_slicing
     if config.mps is not None:

@@ -33,16 +33,15 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one mig-parted document."""
     report = CheckReport(RULES)
     note_text(read, report)
-    configs = parse_document(read.data, read.empty, report)
+    configs = parse_document(read.data, report)
     chosen = _select(configs, context.select, report)
     if chosen is None:
         if context.select is None:
             _validate_unselected(configs, context, report)
         return report.validation()
-    whole = not report.rejected  # otherwise entries are missing, and coverage is not checked
     validate_filters(chosen, context.release_of(_PROGRAM).at, report)
     able = _validate_hardware(chosen, context, report)
-    layouts = _layouts(chosen, context, report) if whole else None
+    layouts = _layouts(chosen, context, report)
     if layouts is None or report.rejected:
         return report.validation()
     _validate_strategy(chosen, layouts, context, report)
@@ -87,15 +86,13 @@ def _select(
 def _validate_unselected(configs: Configs, context: Site, report: CheckReport) -> None:
     """Errors in configs that are not selected. Configs for other boards than the context's GPU are
     validated without it; the strategy is not, as it depends on the selection."""
-    whole = not report.rejected
     fitting = {name for name, entries in configs.items() if _is_for(entries, context)}
     for name, entries in configs.items():
         each = CheckReport(RULES)
         where = context if name in fitting or not fitting else replace(context, gpu=None)
         validate_filters(entries, where.release_of(_PROGRAM).at, each)
         _validate_hardware(entries, where, each)
-        if whole:
-            _layouts(entries, where, each)
+        _layouts(entries, where, each)
         report.extend(f for f in each.findings if f.severity is not Severity.INFO)
 
 

@@ -1,30 +1,29 @@
 """Kind `network-operator-values`: values of the Network Operator's chart, or its resources."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import chart_codes
 from gpufleet.contract.programs.custom_resources import Objects, objects_of, share_nodes
-from gpufleet.contract.programs.go_json import json_problem, kind_of, shown
-from gpufleet.contract.programs.network_names import is_rdma_resource
-from gpufleet.contract.programs.nic_policy import (
-    CODES,
-    NODE_SECTIONS,
-    policy_problems,
-    special_code,
-    validate_policy,
-    validate_spec,
-)
+from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.network_plugins import IN_POLICY, RDMA, SRIOV
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SchemaCodes,
+    SchemaProblem,
+    SchemaProblemKind,
     known_fields,
+    object_problems,
     own_values,
     report_problems,
     values_problems,
 )
+from gpufleet.contract.schemas.gpu_refusals import refused_by_code
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_mapping
@@ -62,7 +61,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         return report.validation()
     objects = objects_of(values, KINDS)
     if objects is not None:
-        validate_objects(objects, version, report)
+        validate_objects(objects, report)
         return report.validation()
     _validate_keys(values, operator, report)
     for path in _SWITCHES:
@@ -82,7 +81,10 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
     moved = [key for key in (*sections, "deployCR") if key in values and not _is_read(key, version)]
     if sections and len(sections) == len(values):
         report.say("network-operator-bare-spec", "")
-        validate_spec(values, version, report)
+        _validate_policy(values, "", report)
+        problems = policy_problems({"kind": "NicClusterPolicy", "spec": dict(values)})
+        inside = [replace(one, steps=one.steps[1:]) for one in problems]
+        report_problems(inside, CODES, report, special=special_code)
         return
     if moved and not (sections and all(_is_off(values[key]) for key in sections)):
         report.add(
@@ -133,67 +135,88 @@ def _validate_cluster(
 
 # Custom resources of the Network Operator, alone and against each other.
 
-NAME = "nic-cluster-policy"
-LONGEST_NODE_POLICY = 30
+GROUP = "mellanox.com"
 KINDS = ("NicClusterPolicy", "NicNodePolicy", "MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork")
+NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
+"""Sections that may be in a NicNodePolicy instead."""
+SECTIONS = (
+    *NODE_SECTIONS,
+    "ibKubernetes",
+    "nvIpam",
+    "nicFeatureDiscovery",
+    "docaTelemetryService",
+    "secondaryNetwork.cniPlugins",
+    "secondaryNetwork.ipoib",
+    "secondaryNetwork.multus",
+)
+"""Sections whose image and repository the webhook validates."""
+_PATTERN, _REQUIRED = SchemaProblemKind.PATTERN, SchemaProblemKind.REQUIRED
+CODES = SchemaCodes(
+    wrong_type="nic-policy-wrong-type",
+    choice="nic-policy-choice-unknown",
+    bound="nic-policy-number-negative",
+    required="nic-policy-field-missing",
+    other="nic-policy-value-invalid",
+    definition=(f"{GROUP}/v1alpha1", "NicClusterPolicy"),
+)
 
 
-def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckReport) -> None:
-    """Validate custom resources for an operator of this version."""
+def special_code(problem: SchemaProblem) -> str | None:
+    """The code of values with a separate code."""
+    if problem.kind is _REQUIRED and problem.steps[-1] == "image":
+        return "nic-policy-image-missing"
+    size = problem.steps[-1] == "availableStorageSize"
+    return "nic-policy-storage-size" if size and problem.kind is _PATTERN else None
+
+
+def policy_problems(item: dict[str, Any]) -> tuple[SchemaProblem, ...]:
+    """Problems of a resource with its definition and the operator's webhook, without the missing
+    parts of a patch."""
+    problems = object_problems(item, GROUP)
+    if not _is_patch(as_mapping(item.get("spec")) or {}):
+        return problems
+    if {one.kind for one in problems} <= {_REQUIRED, SchemaProblemKind.UNKNOWN}:
+        said = refused_by_code({"apiVersion": f"{GROUP}/v1alpha1", **item})
+        problems = tuple(dict.fromkeys((*problems, *said)))
+    return tuple(one for one in problems if one.kind is not _REQUIRED)
+
+
+def _is_patch(spec: Mapping[str, Any]) -> bool:
+    """Whether the spec of a policy is a kustomize patch: sections have values, and none has an
+    image or a repository, which a whole object requires."""
+    sections = [found for name in SECTIONS if (found := as_mapping(value_at(spec, name)))]
+    return bool(sections) and not any("image" in one or "repository" in one for one in sections)
+
+
+def validate_objects(objects: Objects, report: CheckReport) -> None:
+    """Validate custom resources."""
     for path, item in objects:
-        kind = _kind(item)
-        if kind not in KINDS:
+        if item.get("kind") not in KINDS:
             continue
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+        _validate_policy(spec, place, report)
         name = value_at(item, "metadata.name")
-        naming = child(child(path, "metadata"), "name")
-        if kind in ("NicClusterPolicy", "NicNodePolicy"):
-            validate_policy(spec, place, version, report)
-        if kind == "NicClusterPolicy" and name != NAME:
-            report.say("nic-policy-name", naming, value=shown(name))
-        if kind == "NicNodePolicy" and len(str(name or "")) > LONGEST_NODE_POLICY:
-            report.say(
-                "nic-node-policy-name",
-                naming,
-                value=name,
-                limit=LONGEST_NODE_POLICY,
-                characters=len(str(name)),
-            )
-        if kind in ("MacvlanNetwork", "IPoIBNetwork"):
-            _validate_ipam(spec.get("ipam"), child(place, "ipam"), report)
-        if kind == "HostDeviceNetwork":
-            _validate_host_device(spec, place, report)
+        if item["kind"] == "NicClusterPolicy" and name != "nic-cluster-policy":
+            report.say("nic-policy-name", child(child(path, "metadata"), "name"), value=shown(name))
         report_problems(policy_problems(item), CODES, report, path, special_code)
     _validate_together(objects, report)
 
 
-def _kind(item: Mapping[str, Any]) -> str:
-    kind = item.get("kind")
-    return kind if isinstance(kind, str) else ""
-
-
-def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
-    if not isinstance(ipam, str) or not ipam.strip():
-        return
-    problem = json_problem(ipam)
-    if problem is not None:
-        report.say("network-ipam-not-json", path, problem=problem)
-
-
-def _validate_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
-    name = spec.get("resourceName")
-    bare = name.removeprefix("nvidia.com/") if isinstance(name, str) else None
-    if bare is not None and bare != name and is_rdma_resource(bare):
-        report.say(
-            "host-device-network-prefix", child(place, "resourceName"), value=shown(name), bare=bare
-        )
-    elif bare is None or not is_rdma_resource(bare):
-        report.say(
-            "host-device-network-name",
-            child(place, "resourceName"),
-            value=shown(name),
-            name=shown(name if name is not None else ""),
-        )
+def _validate_policy(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
+    """What definition and webhook do not say of a policy: that it is a patch, and the JSON texts of
+    two device plugins."""
+    if _is_patch(spec):
+        report.say("nic-policy-patch", path)
+    for name, plugin in (("rdmaSharedDevicePlugin", RDMA), ("sriovDevicePlugin", SRIOV)):
+        config = value_at(spec, f"{name}.config")
+        if not isinstance(config, str):
+            continue
+        place = child(child(path, name), "config")
+        try:
+            plugin.validate_data(json.loads(config), place, report, IN_POLICY)
+        except (ValueError, RecursionError) as problem:
+            code = f"{plugin.prefix}-not-json"
+            report.say("not-json", place, code=code, fix="write JSON", problem=problem)
 
 
 def _validate_together(objects: Objects, report: CheckReport) -> None:

@@ -6,6 +6,8 @@ a `rule`, an expression of CEL about `self`, the value there, and `object`, the 
 cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
 `at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
 not say which release reads them; so it is with `does`, what is done with it in place of a refusal.
+`needs`: something is missing, which a patch may leave to its base. `code` is the code of a finding
+where its family has that rule. Configurations of programs are kinds of the version `config`.
 """
 
 import json
@@ -17,9 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
+from gpufleet.contract.programs.go_json import json_problem
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
 from gpufleet.documents.paths import at_steps, values_at
 from gpufleet.documents.shapes import as_mapping
+
+_FUNCTIONS = {"isJson": lambda text: json_problem(text) is None}  # pyright: ignore
+_CONDITION = SchemaProblemKind.CONDITION
 
 
 @cache
@@ -49,14 +55,16 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
-                contexts[key] = cel().Context(names, functions())
+                contexts[key] = cel().Context(names, _FUNCTIONS | functions())
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                what = SchemaProblemKind("refused" if {"since", "does"} & {*row} else "condition")
+                advice = SchemaProblemKind.REFUSED if {"since", "does"} & {*row} else _CONDITION
+                what = SchemaProblemKind.REQUIRED if "needs" in row else advice
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
-                yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
+                at, fix, code = path_of(place), row.get("fix"), row.get("code", "")
+                yield SchemaProblem(what, at, message, fix, place, found, code=code)
 
 
 _NEEDED = re.compile(

@@ -61,6 +61,8 @@ class SchemaProblem:
     """Existing fields at the place of an unknown field."""
     asks_for_nothing: bool = False
     """For an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
+    code: str = ""
+    """Code of the rule that refuses it; empty: that of its kind."""
 
 
 def wrong_type(

@@ -1,12 +1,13 @@
 """The validator: a JSON Schema of each kind, compiled once, and its errors as problems."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.gpu_refusals import refused_by_code
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
@@ -21,7 +22,8 @@ from gpufleet.contract.schemas.problems import (
     visible,
     wrong_type,
 )
-from gpufleet.documents.paths import at_steps, child
+from gpufleet.documents.durations import go_duration
+from gpufleet.documents.paths import at_steps, child, mapping_at
 from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 if TYPE_CHECKING:
@@ -112,11 +114,14 @@ def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
 _PARTS: dict[str, "Validator"] = {}
 
 
-def part_problems(name: str, schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
-    """The same for any value and a partial schema; `name` is the schema's name."""
+def part_problems(
+    name: str, schema: JsonSchema, value: Any, *, nulls: bool = False
+) -> tuple[SchemaProblem, ...]:
+    """The same for any value and a partial schema; `name` is the schema's name. With `nulls` a null
+    is a value like others."""
     if name not in _PARTS:
         _PARTS[name] = _compiled(schema)
-    return _problems_of(_PARTS[name], schema, _without_nulls(value))
+    return _problems_of(_PARTS[name], schema, value if nulls else _without_nulls(value))
 
 
 def _problems_of(
@@ -126,11 +131,39 @@ def _problems_of(
     if validator.is_valid(value):
         return ()
     found = [
-        problem
+        _coded(problem, schema, error.schema_path, value)
         for error in validator.iter_errors(value)
         for problem in _problems(error, schema, value)
     ]
     return tuple(sorted(found, key=lambda one: (one.path, one.kind)))
+
+
+CODES, SAYS = "x-codes", "x-says"
+"""Extensions of the schemas of configurations: keyword (`required NAME`, `any`) -> code of its
+finding; keyword -> what is said in place of its usual message, with the value, and the fix."""
+
+
+def _coded(
+    problem: SchemaProblem, schema: JsonSchema, path: Sequence[str | int], document: Any
+) -> SchemaProblem:
+    """The problem with the code and the text that its place in the schema names."""
+    way, keyword, here = path[:-1], str(path[-1]), cast("Any", schema)
+    for step in way:
+        here = schema["$defs"][here["$ref"].rpartition("/")[2]] if step == "$ref" else here[step]
+    codes = mapping_at(here, CODES)
+    if not codes:
+        return problem
+    if keyword == "required":
+        keyword = f"required {problem.steps[-1]}"
+    # An unknown key has the code of all kinds where its schema names no other.
+    usual = "" if keyword == "additionalProperties" else codes.get("any", "")
+    problem = replace(problem, code=codes.get(keyword, usual))
+    says = mapping_at(here, SAYS).get(keyword)
+    if says is None:
+        return problem
+    message, fix = says
+    found = shown(at_steps(document, problem.steps))
+    return replace(problem, message=message.format(found=found), fix=fix)
 
 
 def _unknown_nulls(
@@ -157,8 +190,13 @@ def _compiled(schema: JsonSchema) -> "Validator":
         validate_formats=True,
         pattern_options=jsonschema_rs.RegexOptions(),  # linear time, as Go's
         keywords={MAP_KEYS: _MapKeys},
+        formats={"go-duration": _is_duration},
         offline=True,
     )
+
+
+def _is_duration(text: str) -> bool:
+    return text == "infinite" or go_duration(text) is not None
 
 
 class _MapKeys:
@@ -177,7 +215,7 @@ class _MapKeys:
             entry = as_mapping(item)
             if entry is None:
                 continue
-            key = ", ".join(f"{name} {entry.get(name)}" for name in self.keys)
+            key = ", ".join(f"{name} {entry[name]}" for name in self.keys if name in entry)
             if key in seen:
                 raise ValueError(key)
             seen.add(key)

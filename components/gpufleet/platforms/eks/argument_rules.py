@@ -3,10 +3,10 @@ rendered in the form in which components register them.
 
 Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
 spelling, complete or in part. Enumerations, bounds and exclusions of the provider are rows of
-`catalogue.provider_inputs`. This module has combinations and quotas that no schema has. Sources:
-EKS and EC2 service models (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup,
-WarmPoolConfig), EKS user guide `nodes/launch-templates`, `ml/capacity-blocks-mng`, and EC2 user
-guide `efa-acc-inst-types`.
+`catalogue.provider_inputs`; combinations and quotas that no schema has are rules of
+`findings.jsonl`, and here those that fields alone do not decide. Sources: EKS and EC2 service
+models (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup, WarmPoolConfig), EKS user
+guide `nodes/launch-templates`, `ml/capacity-blocks-mng`, and EC2 user guide `efa-acc-inst-types`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.contract.machine_images import ended_image
 from gpufleet.contract.schemas import has_schema, schema_problems
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_class import node_class
@@ -30,7 +30,7 @@ from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def validate_arguments(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -88,12 +88,7 @@ def _objects(
 
 
 NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
-HIBERNATED = "HIBERNATED"
 LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
-MAX_TYPES = 20
-"""Maximum of `instanceTypes` of one node group."""
-MAX_TAGS = 50
-"""Maximum number of tags of one node group."""
 
 
 def validate_node_group(
@@ -107,13 +102,13 @@ def validate_node_group(
     `template` is None for a group without one. Arguments that are not given are not validated.
     """
     findings = [
-        *_group(group, group_path),
+        *_rules("node-group", group_path, group=group, template=template),
         *_sizes(group, group_path),
         *_image(group, group_path),
     ]
     if template is not None:
         findings += [
-            *_forbidden(template, template_path),
+            *_rules("launch-template", template_path, template=template),
             *_alongside_template(group, template, group_path, template_path),
             *_groups(template, template_path),
             *_places(template, template_path),
@@ -124,24 +119,6 @@ def validate_node_group(
         *refused_arguments(NODE_GROUP_TYPE, group, group_path),
         *refused_arguments(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
     ]
-
-
-def _group(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
-    types = items(group.get("instanceTypes"))
-    if len(types) > MAX_TYPES:
-        yield _finding("node-group-too-many-types", path, found=len(types), limit=MAX_TYPES)
-    tags = mapping(group.get("tags"))
-    if len(tags) > MAX_TAGS:
-        yield _finding("node-group-too-many-tags", path, found=len(tags), limit=MAX_TAGS)
-    for section, pair in _EITHER:
-        given = mapping(group.get(section))
-        if all(key in given for key in pair):
-            yield _finding(
-                "node-group-count-and-percentage",
-                f"{path}.{section}",
-                first=pair[0],
-                second=pair[1],
-            )
 
 
 def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
@@ -155,67 +132,10 @@ def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
         )
 
 
-_EITHER = (
-    (
-        "nodeRepairConfig",
-        ("maxParallelNodesRepairedCount", "maxParallelNodesRepairedPercentage"),
-    ),
-    (
-        "nodeRepairConfig",
-        ("maxUnhealthyNodeThresholdCount", "maxUnhealthyNodeThresholdPercentage"),
-    ),
-)
-
-_FORBIDDEN = {
-    "iamInstanceProfile": ("launch-template-instance-profile", "the group's nodeRoleArn"),
-    "hibernationOptions": ("launch-template-hibernation", "nothing: EKS nodes do not hibernate"),
-    "instanceInitiatedShutdownBehavior": (
-        "launch-template-shutdown",
-        "nothing: EKS decides when nodes end",
-    ),
-}
-"""Template argument -> code, and its replacement."""
-
-
-def _forbidden(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
-    for key, (code, instead) in _FORBIDDEN.items():
-        if template.get(key) is not None:
-            yield error(
-                code,
-                f"{path}.{key}",
-                f"a template of a managed node group must not set {key}",
-                f"remove it and use {instead}",
-            )
-    market = mapping(template.get("instanceMarketOptions"))
-    if market.get("marketType") == "spot" or "spotOptions" in market:
-        yield _finding("launch-template-spot", path)
-    for index, interface in enumerate(items(template.get("networkInterfaces"))):
-        if interface.get("subnetId") is not None:
-            yield _finding("launch-template-subnet", f"{path}.networkInterfaces[{index}]")
-
-
 def _alongside_template(
     group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
 ) -> Iterable[Finding]:
-    instead = {
-        "diskSize": (
-            "node-group-disk-size",
-            "`disk.sizeGib` of the pool, which fills the template",
-        ),
-        "remoteAccess": ("node-group-remote-access", "keyName in the launch template"),
-    }
-    for key, (code, where) in instead.items():
-        if group.get(key) is not None:
-            yield error(
-                code,
-                f"{group_path}.{key}",
-                f"{key} and a launch template are both given, and EKS accepts only one of them",
-                f"write {where}",
-                found=group[key],
-            )
     types, one = items(group.get("instanceTypes")), template.get("instanceType")
-    if "instanceTypes" in group and not types and one is None:
-        yield _finding("node-group-no-type", group_path, found=[])
     if types and one is not None:
         yield _finding(
             "node-group-types-twice", template_path, one=one, types=types, found=[one, *types]
@@ -258,23 +178,13 @@ def _capacity_block(
 
 
 def _image(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
-    """`amiType` with `version` and `warmPoolConfig`: versions and uses of the image."""
+    """`amiType` with `version`."""
     image, version = group.get("amiType"), group.get("version")
     if not isinstance(image, str):
         return
     minor = known(numbers(version)) if isinstance(version, str) else NOTHING
     if (problem := ended_image(image, minor, load())) is not None:
         yield _finding("node-group-image-ended", path, problem=problem, found=version)
-    if image.startswith("BOTTLEROCKET"):
-        yield from _warm_pool(group, image, f"{path}.warmPoolConfig")
-
-
-def _warm_pool(group: Mapping[str, Any], image: str, path: str) -> Iterable[Finding]:
-    warm = mapping(group.get("warmPoolConfig"))
-    if warm.get("poolState") == HIBERNATED:
-        yield _finding("node-group-warm-pool", path, image=image, found=HIBERNATED)
-    if warm.get("reuseOnScaleIn") is True:
-        yield _finding("node-group-warm-pool/reuse", path, image=image, found=True)
 
 
 def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
@@ -321,10 +231,3 @@ def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
             )
         if kind in {"efa", "efa-only"}:
             cards.add(card)
-        public = interface.get("associatePublicIpAddress")
-        if len(interfaces) > 1 and public in {True, "true"}:
-            yield _finding(
-                "launch-template-public-address",
-                f"{path}.networkInterfaces[{index}]",
-                found=len(interfaces),
-            )

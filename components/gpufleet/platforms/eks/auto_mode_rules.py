@@ -19,7 +19,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
-from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+from gpufleet.spec.pool import GpuPool, Provisioner
 
 _finding = findings_in(__file__)
 
@@ -102,14 +102,8 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     wrong = [one.name for one in pool.machines if one.name.split(".")[0] not in families]
     if wrong:
         yield _finding("auto-mode-instance-type", pool.path, found=wrong, families=sorted(families))
-    if pool.fabric is Fabric.EFA:
-        yield _finding("auto-mode-efa", pool.path, found=pool.fabric.value)
-    if not options.node_repair:
-        yield _finding("auto-mode-decides", pool.path, found=False)
     yield from _disks(pool, options)
     yield from _lifetime(pool)
-    if any(one.reserved or one.capacity_block for one in pool.capacity):
-        yield _finding("auto-mode-open-reservations", pool.path, pool=pool.name)
 
 
 def _disks(pool: Pool, options: EksOptions) -> Iterable[Finding]:

@@ -146,26 +146,10 @@ def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
             yield _finding("karpenter-claims-gate", pool.path)
 
 
-def _fips_image(pool: Pool) -> Iterable[Finding]:
-    """`bottlerocket@...` is the variant without FIPS mode (CEL rule of `alias` in EC2NodeClass)."""
-    if pool.image is not None and pool.image.fips:
-        yield _finding("karpenter-image-without-alias", pool.path, found=pool.image.key)
-
-
 def _validate(pool: Pool) -> Iterable[Finding]:
     options = pool.spec.karpenter
-    if not pool.provisioner.by_node_pool or pool.ownership is Ownership.EXISTING:
-        return
-    if pool.spec.import_id is not None:
-        yield _finding("import-with-karpenter", pool.path)
-    yield from _fips_image(pool)
-    if has_buffer(pool) and pool.nodes.minimum == 0:
-        yield _finding("karpenter-buffer-of-nothing", pool.path)
-    if has_buffer(pool) and not pool.advertised:
-        yield _finding("karpenter-buffer-of-nothing/claims", pool.path)
-    if pool.nodes.minimum > 0 and not (is_static(pool) or has_buffer(pool)):
-        yield _finding("karpenter-keeps-no-minimum", pool.path, found=pool.nodes.minimum)
-    if options is None:
+    made = pool.provisioner.by_node_pool and pool.ownership is not Ownership.EXISTING
+    if not made or options is None:
         return
     yield from _static(pool, options)
     yield from validate_raw_fields(pool, options)
@@ -182,14 +166,12 @@ def _validate(pool: Pool) -> Iterable[Finding]:
 
 
 def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
-    """CEL rules of NodePool (karpenter.sh/v1, v1.14.1), and settings without effect there."""
+    """Settings without effect for static nodes, and too few nodes."""
     if not options.static:
         return
-    place = f"{pool.path}.karpenter"
-    if options.weight is not None:
-        yield _finding("karpenter-static-weight", place, found=options.weight)
     written = options.disruption.model_fields_set & {"consolidation_policy", "consolidate_after"}
     if written:
+        place = f"{pool.path}.karpenter"
         yield _finding("karpenter-static-consolidation", place, found=sorted(written))
     if pool.nodes.maximum == pool.nodes.minimum:
         yield _finding(

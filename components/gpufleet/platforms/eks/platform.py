@@ -24,7 +24,7 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
-from gpufleet.platforms.eks.registered import input_class, registered
+from gpufleet.platforms.eks.registered import registered, requirement_class
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import image_family
@@ -171,7 +171,9 @@ class EksRules(PlatformRules):
         return registered(fleet, pool)
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        return input_class(kind, path, old, new)
+        if kind == "nodePool" and path.startswith("requirements."):
+            return requirement_class(old, new)
+        return super().input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """Order in which nodes are replaced.

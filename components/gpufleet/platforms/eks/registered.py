@@ -1,4 +1,5 @@
-"""Inputs of the resources that create nodes on EKS, and the effect of a difference in one.
+"""Inputs of the resources that create nodes on EKS; the effect of a difference in one is in
+`input_classes.jsonl`.
 
 Node groups: hashicorp/terraform-provider-aws 012e0a3 `internal/service/eks/node_group.go`: another
 `launch_template`, `release_version` or `version` is UpdateNodegroupVersion, which replaces nodes by
@@ -14,7 +15,6 @@ counts, selector terms by their result.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpufleet.fleet.input_differences import replaces, within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
@@ -38,32 +38,6 @@ from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data, without
 _SOMEWHERE = ClusterEndpoint("cluster", "https://cluster", "Y2E=", "172.20.0.0/16")
 """Placeholder for the cluster in user data, which no declaration changes."""
 
-_TOKENS = {
-    "nodeGroup": "aws:eks/nodeGroup:NodeGroup",
-    "launchTemplate": "aws:ec2/launchTemplate:LaunchTemplate",
-    "placementGroup": "aws:ec2/placementGroup:PlacementGroup",
-}
-_OTHER_VERSION = ("launchTemplate", "releaseVersion", "version")
-_CONFIGURED = (
-    *("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"),
-    *("tags", "forceUpdateVersion"),
-)
-_TEMPLATE_KEYS = (
-    *("blockDeviceMappings", "capacityReservationSpecification", "cpuOptions"),
-    *("creditSpecification", "description", "disableApiStop", "disableApiTermination"),
-    *("ebsOptimized", "enclaveOptions", "hibernationOptions", "iamInstanceProfile", "imageId"),
-    *("instanceInitiatedShutdownBehavior", "instanceMarketOptions", "instanceRequirements"),
-    *("instanceType", "kernelId", "keyName", "licenseSpecifications", "metadataOptions"),
-    *("monitoring", "networkInterfaces", "placement", "privateDnsNameOptions", "ramDiskId"),
-    *("securityGroupNames", "tagSpecifications", "userData", "vpcSecurityGroupIds"),
-)
-_TEMPLATE_ITSELF = ("tags", "tagsAll", "updateDefaultVersion", "defaultVersion")
-_CLASSES = {
-    "nodeGroup": ((_OTHER_VERSION, LeafClass.ROLLING), (_CONFIGURED, LeafClass.LIVE)),
-    "launchTemplate": ((_TEMPLATE_KEYS, LeafClass.ROLLING), (_TEMPLATE_ITSELF, LeafClass.LIVE)),
-}
-_REQUIREMENT = "requirements."
-
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each resource -> its inputs. Zones represent their subnets."""
@@ -73,39 +47,9 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     return {name: {**inputs, "region": fleet.spec.cluster.region} for name, inputs in found.items()}
 
 
-def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """Effect of a difference in one input on nodes."""
-    if path == "region":
-        return LeafClass.REPLACEMENT
-    if kind == "tag":
-        return LeafClass.LIVE  # of the Auto Scaling group, not propagated to machines
-    if kind not in _TOKENS:
-        return _of_karpenter(kind, path, old, new)
-    if path == "" and kind == "placementGroup":
-        return LeafClass.LIVE  # the template that names it differs too
-    if path == "" or replaces(_TOKENS[kind], path, old, new):
-        return LeafClass.REPLACEMENT
-    return next(
-        (one for heads, one in _CLASSES.get(kind, ()) if within(path, heads)), LeafClass.UNKNOWN
-    )
-
-
-def _of_karpenter(kind: str, path: str, old: object, new: object) -> LeafClass:
-    if path in {"", "metadata.name", "clusterName", "apiVersion", "kind"}:
-        return LeafClass.NEW_NODES if kind == "nodeOverlay" else LeafClass.REPLACEMENT
-    if kind == "nodeOverlay":
-        return LeafClass.NEW_NODES  # resources that Karpenter expects of new nodes
-    if within(path, ("metadata",)):
-        return LeafClass.LIVE
-    if path.startswith(_REQUIREMENT):
-        return _allowed(old, new)
-    if kind == "nodePool" and within(path, ("spec.disruption", "spec.limits", "spec.weight")):
-        return LeafClass.LIVE
-    return LeafClass.ROLLING if within(path, ("spec",)) else LeafClass.UNKNOWN
-
-
-def _allowed(old: object, new: object) -> LeafClass:
-    """A node drifts when its labels are no longer allowed, not when more labels are."""
+def requirement_class(old: object, new: object) -> LeafClass:
+    """Effect of a difference in one requirement of a NodePool: a node drifts when its labels are no
+    longer allowed, not when more labels are."""
     if isinstance(old, list) and (new is None or set(cast("list[str]", old)) <= set(_list(new))):
         return LeafClass.NEW_NODES
     return LeafClass.ROLLING

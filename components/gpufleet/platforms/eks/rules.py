@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpufleet.contract.driver_ranges import is_older
-from gpufleet.findings import Finding, Severity, error, findings_in, warning
+from gpufleet.findings import Finding, Severity, error, findings_in, rules_in, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.raw_arguments import validate_raw_arguments
@@ -24,14 +24,15 @@ from gpufleet.platforms.clouds.aws_tags import (
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
-from gpufleet.platforms.eks.shape import EksShape, eks_shape, existing_group, is_reserved
+from gpufleet.platforms.eks.shape import EksShape, eks_shape, is_reserved
 from gpufleet.platforms.unused_options import unused_options
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 
@@ -41,7 +42,6 @@ def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     yield from _reservations(pool, shape)
     yield from validate_block(pool)
     yield from _placement(pool, shape)
-    yield from _spot(pool)
 
 
 def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
@@ -67,9 +67,6 @@ def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     group = not pool.provisioner.by_node_pool
     if group and "placement" in shape.options.launch_template:
         return  # an existing group
-    named = existing_group(pool)
-    if named is not None and shape.options.placement_group:
-        yield _finding("placement-group-twice", pool.path, found=named)
     if shape.placement_group and is_reserved(pool):
         yield _finding(
             "reservation-placement-group",
@@ -105,12 +102,6 @@ def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding
         yield _finding("reservation-group-with-karpenter", place, found=identifier)
 
 
-def _spot(pool: Pool) -> Iterable[Finding]:
-    modes = {entry.mode for entry in pool.capacity}
-    if "spot" in modes and "onDemand" not in modes and len(pool.machines) == 1:
-        yield _finding("spot-one-type", pool.path, found=pool.machines[0].name)
-
-
 _MACHINES = {"p6e-gb200": 9, "trn2u": 4}
 """Family -> machines of the smallest UltraServer."""
 _SINCE = (1, 33)
@@ -136,14 +127,8 @@ def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Findin
             found=pool.nodes.maximum,
             limit=size,
         )
-    if row.family != "p6e-gb200":
-        return
-    if tuple(int(part) for part in kubernetes_version.split(".")[:2]) < _SINCE:
+    if row.family == "p6e-gb200" and minor_of(kubernetes_version) < _SINCE:
         yield _finding("ultraserver-kubernetes-too-old", found=kubernetes_version, limit="1.33")
-    if pool.provisioner.by_node_pool:
-        yield _finding("ultraserver-claims-with-karpenter", pool.path, found=pool.provisioner.value)
-    if pool.partition.mig_enabled:
-        yield _finding("ultraserver-without-mig", pool.path)
 
 
 _GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
@@ -168,6 +153,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         if pool.ownership is Ownership.EXISTING:
             continue
         shape, auto = eks_shape(pool), pool.provisioner is Provisioner.AUTO_MODE
+        yield from _rules("pool", pool.path, pool=pool, shape=shape)
         yield from _import(pool)
         yield from [] if auto else _image(pool, shape, spec)
         yield from validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region)
@@ -234,15 +220,6 @@ def _import(pool: Pool) -> Iterable[Finding]:
 
 def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
     image, options = pool.image, shape.options
-    if shape.custom and options.ami_id is None and image is not None:
-        yield _finding(
-            "image-id-missing",
-            pool.path,
-            image=image.key,
-            architecture=pool.machines[0].architecture,
-        )
-    if shape.efa and image is not None and not image.efa:
-        yield _finding("image-without-efa", pool.path, found=image.key)
     parts = [machine.name for machine in pool.machines if machine.fraction != 1]
     if parts and image is not None and image.key not in FOR_PARTS:
         yield _finding(

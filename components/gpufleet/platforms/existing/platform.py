@@ -7,7 +7,6 @@ from gpufleet.catalogue.software import NodeImage
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import DeclaredMachine, OperatorHost, PlatformRules
 from gpufleet.platforms.existing.labels import node_feature_rule, node_patches, options_of
@@ -60,9 +59,6 @@ class ExistingRules(PlatformRules):
             return {"rule": {"spec": rule["spec"]}}
         patches = node_patches(fleet, pool).items()
         return {f"node/{name}": {"labels": one["labels"]} for name, one in patches}
-
-    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        return LeafClass.LIVE
 
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         names = options_of(fleet.pool(pool)).nodes

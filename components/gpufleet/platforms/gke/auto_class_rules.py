@@ -48,8 +48,6 @@ def validate_auto_class(pool: Pool, shape: GkeShape, *, autopilot: bool) -> Iter
         found=pool.nodes.maximum,
         pool=pool.name,
     )
-    if pool.nodes.minimum > 0:
-        yield _finding("compute-class-minimum", pool.path, found=pool.nodes.minimum, limit=0)
     for path, refused, why in (
         ("fabric", pool.fabric is not Fabric.NONE, "networks of GPU interfaces"),
         ("instanceTypes", is_tpu(pool), "slices of TPUs"),
@@ -63,9 +61,7 @@ def validate_auto_class(pool: Pool, shape: GkeShape, *, autopilot: bool) -> Iter
         place = f"{pool.path}.gke.{name}"
         yield _finding("compute-class-decides", place, found=name, reason=because)
     for index, taint in enumerate(pool.spec.taints):
-        if taint.key == COMPUTE_CLASS:
-            yield _finding("taint-twice", f"{pool.path}.taints[{index}]", found=taint.key)
-        elif taint.value and not _TAINT_VALUE.match(taint.value):
+        if taint.key != COMPUTE_CLASS and taint.value and not _TAINT_VALUE.match(taint.value):
             yield _finding(
                 "compute-class-taint-value", f"{pool.path}.taints[{index}]", found=taint.value
             )

@@ -7,7 +7,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 from collections.abc import Iterable
 
 from gpufleet.catalogue import InstanceType, load
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import ASSUMED_BOOT_DISKS, boot_disks
@@ -18,17 +18,14 @@ from gpufleet.platforms.gke.shape import (
     bundled_ssds,
     raw_ssds,
 )
-from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
-NETWORK_PROFILE_FAMILIES = frozenset({"a3", "a4", "a4x", "ct6e", "tpu7x"})
-"""Machine families that `acceleratorNetworkProfile: auto` serves (cluster-toolkit 1047080)."""
 NETWORK_PROFILE_SINCE = "1.34"
-"""First Kubernetes minor with it: GKE 1.34.1-gke.1829001."""
+"""First Kubernetes minor with `acceleratorNetworkProfile: auto`: GKE 1.34.1-gke.1829001."""
 
 METAL_PREFIX = "a4x-maxgpu-"
 """Bare metal. Its RDMA network has the profile `<zone>-vpc-roce-metal`, one subnet that Google
@@ -41,38 +38,24 @@ N1_SSD_COUNTS = (*range(1, 9), 16, 24)
 """Numbers of local SSDs that may be added to every N1 machine with attached GPUs
 (k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts; read 2026-11-23)."""
 
-CONFIDENTIAL_PURCHASES = ("onDemand", "spot", "queued")
-"""Capacity types of Confidential GPU nodes; flex start only with queued provisioning (GKE
-documentation, how-to/gpus-confidential-nodes, read 2026-11-29)."""
-_MIN_DISK_WITH_IMAGES = 100
 _AUTOMATIC = "`gke: {acceleratorNetworkProfile: auto}`"
 
 
 def validate_node(
     pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec
 ) -> Iterable[Finding]:
-    """Disks, networks and driver of one pool's nodes."""
+    """Disks, networks and image of one pool's nodes, and the rules of pools that fields show."""
     yield from _disks(pool, shape, row)
     yield from _networks(pool, shape, row, spec)
-    yield from _driver(pool, shape, row)
+    yield from _streaming(pool, shape)
     yield from _autoscaled(pool, shape)
-    if shape.options.confidential:
-        yield from _confidential(pool, row)
-
-
-def _confidential(pool: Pool, row: InstanceType) -> Iterable[Finding]:
-    """Machine, sharing, purchase and driver of nodes whose GPU is in confidential mode."""
-    if row.confidential is None:
+    if shape.options.confidential and row.confidential is None:
         able = [one.name for one in load().instances.values() if one.confidential]
         yield _finding("gke-confidential-machine", pool.path, found=row.name, allowed=able)
-    if pool.partition.mode == "mig":
-        yield _finding("gke-confidential-mig", pool.path, gpu=pool.gpu.key)
-    for index, entry in enumerate(pool.capacity):
-        if entry.mode not in CONFIDENTIAL_PURCHASES:
-            place = f"{pool.path}.capacity[{index}]"
-            yield _finding("gke-confidential-purchase", place, found=entry.mode)
-    if needs_installer(pool):
-        yield _finding("gke-confidential-driver", pool.path)
+    installer = needs_installer(pool)
+    yield from _rules(
+        "pool", pool.path, pool=pool, shape=shape, row=row, spec=spec, installer=installer
+    )
 
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
@@ -122,25 +105,11 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
         yield _finding(
             "gke-disk-type", pool.path, machine=row.name, allowed=taken, found=shape.disk_type
         )
-    if pool.spec.disk.size_gib < _MIN_DISK_WITH_IMAGES and shape.local_ssds == 0:
-        yield _finding(
-            "disk-small-for-cuda",
-            pool.path,
-            found=pool.spec.disk.size_gib,
-            limit=_MIN_DISK_WITH_IMAGES,
-        )
 
 
 def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -> Iterable[Finding]:
     place = f"{pool.path}.gke.acceleratorNetworkProfile"
     if shape.automatic_networks:
-        if row.family not in NETWORK_PROFILE_FAMILIES:
-            yield _finding(
-                "gke-network-profile-machine",
-                place,
-                network_profile_families=sorted(NETWORK_PROFILE_FAMILIES),
-                found=row.name,
-            )
         if minor_of(spec.cluster.kubernetes_version) < minor_of(NETWORK_PROFILE_SINCE):
             yield _finding(
                 "gke-network-profile-version",
@@ -163,18 +132,10 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
             gpudirect=row.gpudirect,
             network_gbps=row.network_gbps,
         )
-    if shape.options.fast_socket and pool.fabric is not Fabric.NONE:
-        yield _finding("gke-fast-socket-with-gpudirect", pool.path, fabric=pool.fabric.value)
 
 
-def _driver(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
+def _streaming(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     options = shape.options
-    if shape.operator and not needs_installer(pool) and options.driver_version != "default":
-        yield _finding("gke-driver-version-of-operator", pool.path, found=options.driver_version)
-    if row.fractional and needs_installer(pool):
-        yield _finding("gke-parts-driver", pool.path, machine=row.name)
-    if options.secure_boot and (shape.operator or shape.image_type != "COS_CONTAINERD"):
-        yield _finding("gke-secure-boot-unsigned-driver", pool.path)
     streamed = options.image_streaming or options.image_cache is not None
     if streamed and shape.image_type != "COS_CONTAINERD":
         asked = "imageCache" if options.image_cache is not None else "imageStreaming"
@@ -184,8 +145,6 @@ def _driver(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]
             found=shape.image_type,
             asked=asked,
         )
-    if options.tpu_topology is not None and not is_tpu(pool):
-        yield _finding("gke-tpu-topology-without-tpu", pool.path, gpu=pool.gpu.key)
 
 
 def _autoscaled(pool: Pool, shape: GkeShape) -> Iterable[Finding]:

@@ -17,7 +17,7 @@ from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
-from gpufleet.platforms.gke.registered import input_class, registered
+from gpufleet.platforms.gke.registered import locations_class, registered
 from gpufleet.platforms.gke.rules import validate_gke, validate_plugins, validate_taints
 from gpufleet.platforms.gke.shape import (
     ARM_TAINT,
@@ -217,7 +217,9 @@ class GkeRules(PlatformRules):
         return registered(fleet, pool)
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        return input_class(kind, path, old, new)
+        if path == "nodeLocations" and kind == "nodePool":
+            return locations_class(old, new)
+        return super().input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """Nodes of a ComputeClass for which GKE creates node pools are removed only when empty.

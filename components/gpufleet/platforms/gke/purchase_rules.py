@@ -1,4 +1,5 @@
-"""Findings about a GKE pool's capacity types, and their effects on repair, upgrades and limits.
+"""Findings about a GKE pool's capacity types, and their effects on repair, upgrades and limits;
+those that fields alone show are rows of `findings.jsonl`.
 
 Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
 `modules/compute/gke-node-pool/main.tf`), the discovery document container.v1 of 2026-10-27, and the
@@ -12,7 +13,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.names import imported_place
-from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy, wanted_repair
+from gpufleet.platforms.gke.shape import GkeShape, upgrade_strategy, wanted_repair
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 _finding = findings_in(__file__)
@@ -29,7 +30,9 @@ _BLOCK = re.compile(
 def validate_purchase(pool: Pool, shape: GkeShape, project: str | None) -> Iterable[Finding]:
     """Reservations, repair and upgrades of the capacity types, several capacity types, imports.
     `project` is the cluster's."""
-    yield from _import(pool, shape)
+    identifier = pool.spec.import_id
+    if identifier is not None and imported_place(identifier) is None:
+        yield _finding("gke-import-id", pool.path, found=identifier)
     yield from _reservations(pool, project)
     if not auto_created(pool):
         yield from _operations(pool, shape)
@@ -60,26 +63,6 @@ def _reservations(pool: Pool, project: str | None) -> Iterable[Finding]:
         if (reserved.id, reserved.zone, reserved.blocks) in seen:
             yield _finding("gke-reservation-twice", place, found=reserved.id)
         seen.add((reserved.id, reserved.zone, reserved.blocks))
-        if len(reserved.blocks) > 1:
-            yield _finding(
-                "gke-one-reservation-block",
-                place,
-                count=len(reserved.blocks),
-                found=reserved.blocks,
-            )
-    options = pool.spec.gke
-    if options is not None and options.open_reservations:
-        modes = [entry.mode for entry in pool.capacity]
-        if "onDemand" not in modes:
-            yield _finding("gke-open-reservations-not-on-demand", pool.path, found=modes)
-
-
-def _import(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    identifier = pool.spec.import_id
-    if identifier is not None and imported_place(identifier) is None:
-        yield _finding("gke-import-id", pool.path, found=identifier)
-    if identifier is None and shape.options.imported == "manage":
-        yield _finding("gke-managed-without-import", pool.path)
 
 
 def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
@@ -114,28 +97,11 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
             dynamic or step.reservation_type == "SPECIFIC_RESERVATION"
         ):
             yield _finding("gke-blue-green-without-spare", pool.path, mode=step.capacity.mode)
-    if options.auto_upgrade is False:
-        yield _finding("gke-auto-upgrade-off", pool.path)
-    if options.upgrade.max_surge > 0 and options.upgrade.strategy in (None, UpgradeStrategy.SURGE):
-        yield _finding("gke-surge-needs-spare-gpus", pool.path, found=options.upgrade.max_surge)
 
 
 def _fallback_order(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     if not shape.fallback_order:
         return
-    for index, taint in enumerate(pool.spec.taints):
-        if taint.key == COMPUTE_CLASS:
-            yield _finding("taint-twice/class", f"{pool.path}.taints[{index}]", found=taint.key)
-    if pool.nodes.minimum > 0:
-        yield _finding(
-            "gke-ladder-minimum",
-            pool.path,
-            count=len(shape.steps),
-            found=pool.nodes.minimum,
-            limit=0,
-        )
-    if pool.spec.import_id is not None:
-        yield _finding("gke-ladder-import", pool.path)
     yield _finding(
         "gke-ladder-limits",
         pool.path,

@@ -1,4 +1,5 @@
-"""Inputs of the resources that create nodes on GKE, and the effect of a difference in one.
+"""Inputs of the resources that create nodes on GKE; the effect of a difference in one is in
+`input_classes.jsonl`.
 
 Inputs that need a new node pool are in the catalogue's rows of Google's provider. The provider
 updates the others in place (hashicorp/terraform-provider-google e03b762
@@ -11,26 +12,17 @@ the upgrade settings (same documentation, Manage cluster lifecycle changes).
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from gpufleet.fleet.input_differences import replaces, within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.gpu_networks import gpu_networks
 from gpufleet.platforms.gke.imported import kept_as_made
-from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import (
     SIZES_IGNORED,
     node_pools,
     workload_policies,
 )
 from gpufleet.platforms.gke.shape import gke_shape
-
-_TOKENS = {"nodePool": NODE_POOL, "placement": "gcp:compute/resourcePolicy:ResourcePolicy"}
-_LIVE = (
-    *("autoscaling", "management", "upgradeSettings", "nodeDrainConfigs", "deletionPolicy"),
-    *("nodeConfig.labels", "nodeConfig.taints", "nodeConfig.tags", "nodeCount"),
-    *("maintenancePolicies", "nodeConfig.resourceManagerTags"),
-)
 
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
@@ -67,21 +59,11 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     return found if manifest is None else {**found, "computeClass": manifest}
 
 
-def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """Effect of a difference in one input on nodes."""
-    if kind == "computeClass":
-        # Else: which node pool grows next, or is created next.
-        return LeafClass.REPLACEMENT if path in {"", "metadata.name"} else LeafClass.NEW_NODES
-    if path == "" or replaces(_TOKENS[kind], path, old, new):
-        return LeafClass.REPLACEMENT
-    if path == "nodeLocations":
-        more = isinstance(old, list) and isinstance(new, list)
-        grown = more and set(cast("list[str]", old)) <= set(cast("list[str]", new))
-        return LeafClass.NEW_NODES if grown else LeafClass.ROLLING
-    if within(path, _LIVE):
-        return LeafClass.LIVE
-    heads = ("nodeConfig", "version", "networkConfig")
-    return LeafClass.ROLLING if within(path, heads) else LeafClass.UNKNOWN
+def locations_class(old: object, new: object) -> LeafClass:
+    """Effect of a difference in the zones of a node pool: nodes of a zone that stays stay too."""
+    more = isinstance(old, list) and isinstance(new, list)
+    grown = more and set(cast("list[str]", old)) <= set(cast("list[str]", new))
+    return LeafClass.NEW_NODES if grown else LeafClass.ROLLING
 
 
 def _named(kind: str, step: str) -> str:

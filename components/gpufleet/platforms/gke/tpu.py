@@ -137,11 +137,6 @@ def validate_tpu(pool: Pool) -> list[Finding]:
 def _validate(pool: Pool) -> Iterable[Finding]:
     row = pool.machines[0].instance
     assert row is not None
-    options = pool.spec.gke
-    if options is not None and options.driver == "gpuOperator":
-        yield _finding("tpu-with-gpu-operator", pool.path, machine=row.name, gpu=pool.gpu.name)
-    if options is not None and options.driver_version != "default":
-        yield _finding("tpu-with-driver-version", pool.path, machine=row.name, gpu=pool.gpu.name)
     family = _FAMILIES.get(row.family)
     if family is None:
         yield _finding("tpu-machine-unknown", pool.path, found=row.name, families=sorted(_FAMILIES))

@@ -4,13 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 API_VERSION = "machine.openshift.io/v1beta1"
 MANIFEST = dict[str, Any]
@@ -114,30 +114,6 @@ def validate_zonal_pool(pool: Pool, example: str | None) -> Iterable[Finding]:
     """Requirements of a MachineSet for each zone, in zones of a cloud and failure domains of
     vSphere: zones, machine type; `example` is a zone of the region, None if none is needed."""
     zones = named_zones(pool.spec)
-    if not zones and example is not None:
-        yield _finding("openshift-zones-missing", pool.path, example=example)
+    yield from _rules("zonal", pool.path, pool=pool, zones=zones, example=example)
     if len(set(pool.spec.zones)) < len(pool.spec.zones):
         yield _finding("openshift-zone-twice", pool.path, found=pool.spec.zones)
-    if len(zones) > pool.nodes.maximum:
-        yield _finding(
-            "openshift-more-zones-than-nodes", pool.path, found=len(zones), limit=pool.nodes.maximum
-        )
-    if len(pool.machines) > 1:
-        names = [machine.name for machine in pool.machines]
-        yield _finding(
-            "openshift-one-machine-type",
-            pool.path,
-            count=len(names),
-            first=names[0],
-            found=names,
-            limit=1,
-        )
-    for index, entry in enumerate(pool.capacity):
-        bought = entry.reserved
-        if bought is not None and bought.zone is None and len(zones) > 1:
-            yield _finding(
-                "reservation-zone-missing",
-                f"{pool.path}.capacity[{index}]",
-                found=zones,
-                zones=zones[0],
-            )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
@@ -20,14 +20,14 @@ from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.olm import discovery_subscription, operator_subscription
-from gpufleet.platforms.openshift.registered import input_class, registered
+from gpufleet.platforms.openshift.registered import registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
 from gpufleet.spec.pool import GpuPool, Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 class OpenShiftRules(PlatformRules):
@@ -92,7 +92,9 @@ class OpenShiftRules(PlatformRules):
         return registered(fleet, pool)
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        return input_class(kind, path, old, new)
+        """Another name, or none, is another MachineSet."""
+        gone = kind == "machineSet" and path == "" and new is None
+        return LeafClass.REPLACEMENT if gone else super().input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """`rollout` of the pool for another MachineSet; reboots follow its MachineConfigPool."""
@@ -121,17 +123,12 @@ class OpenShiftCloudRules(OpenShiftRules):
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
         """A MachineSet has one capacity type."""
-        del provisioner
-        modes = [entry.mode for entry in pool.capacity]
-        if len(modes) > 1:
-            yield _finding(
-                "openshift-one-way-of-buying", path, count=len(modes), found=modes, limit=1
-            )
+        return _rules("capacity", path, pool=pool)
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         """A set of a zone that is added or removed leaves those of other zones."""
         of_a_zone = kind == "machineSet" and path == ""
-        return LeafClass.LIVE if of_a_zone else input_class(kind, path, old, new)
+        return LeafClass.LIVE if of_a_zone else super().input_class(kind, path, old, new)
 
 
 RULES = OpenShiftRules()

@@ -1,4 +1,5 @@
-"""Objects that create nodes on OpenShift, and the effect of a difference in one.
+"""Objects that create nodes on OpenShift; the effect of a difference in one is in
+`input_classes.jsonl`.
 
 Changes of a MachineSet only affect machines that are created later (OpenShift documentation,
 Modifying a compute machine set), so its name has a digest of their creation settings: another name
@@ -10,8 +11,6 @@ and reboots nodes for every change except keys, pull secrets and registries (mac
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.fleet.input_differences import within
-from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.openshift.artefacts import open_machine_set
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, zones_of
@@ -39,19 +38,3 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
         objects[f"machineSet{apart}"] = open_machine_set(fleet, pool, prefix, zone)
         objects[f"machineAutoscaler{apart}"] = machine_autoscaler(pool, prefix, zone)
     return {name: one for name, one in objects.items() if one is not None}
-
-
-def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """Effect of a difference in one field on nodes."""
-    del old
-    if kind in {"healthCheck", "machineAutoscaler"}:
-        return LeafClass.LIVE
-    if kind == "machineConfigPool":
-        return LeafClass.RESTART if path == "" or within(path, ("metadata",)) else LeafClass.LIVE
-    if kind in {"machineConfig", "kubeletConfig"}:
-        return LeafClass.RESTART
-    if path == "metadata.name" or (path == "" and new is None):
-        return LeafClass.REPLACEMENT
-    if path == "" or within(path, ("spec.replicas", "metadata")):
-        return LeafClass.LIVE
-    return LeafClass.NEW_NODES if within(path, ("spec",)) else LeafClass.UNKNOWN

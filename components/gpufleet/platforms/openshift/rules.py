@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
 from gpufleet.platforms.openshift.machine_clouds import (
@@ -17,12 +17,12 @@ from gpufleet.platforms.openshift.machine_clouds import (
     zones_of,
 )
 from gpufleet.platforms.openshift.shape import MAX_NAME, machine_set_name
-from gpufleet.spec.addons import Addons, ClusterAutoscaler, Expander, GpuOperator
+from gpufleet.spec.addons import Addons, ClusterAutoscaler, GpuOperator
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.olm import Approval, OperatorPackage
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _SCALER = "addons.clusterAutoscaler"
 
@@ -38,12 +38,11 @@ def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterab
     for pool in pools:
         yield from validate_pool(pool, prefix, spec)
     yield from CLOUDS[spec.platform].validate_fleet(spec)
+    yield from _rules("fleet", spec=spec)
     yield from _charts(addons)
     yield from _versions(addons)
     yield from _driver(addons.gpu_operator)
     yield from _autoscaler(addons.cluster_autoscaler)
-    if spec.queues is not None and spec.queues.atomic_scale_up:
-        yield _finding("openshift-provisioning-requests")
     approved = [one.name for one in plan.subscriptions if one.ownership is Ownership.MANAGED]
     if addons.olm.approval is Approval.MANUAL and approved:
         yield _finding(
@@ -66,8 +65,6 @@ def _charts(addons: Addons) -> Iterator[Finding]:
     ):
         if values and keys:
             yield _finding("helm-values-without-chart", path, found=keys)
-    if addons.images.registry is not None:
-        yield _finding("openshift-images-registry", found=addons.images.registry)
     for name, enabled in (
         ("devicePlugin", addons.device_plugin.enabled),
         ("draDriver", addons.dra_driver.enabled),
@@ -126,15 +123,6 @@ def _autoscaler(addon: ClusterAutoscaler) -> Iterator[Finding]:
     for name in ("version", "values"):
         if name in written and getattr(addon, name):
             yield _finding("openshift-autoscaler-chart", f"{_SCALER}.{name}")
-    if addon.expander is Expander.PRIORITY:
-        yield _finding(
-            "openshift-autoscaler-priority",
-            _SCALER,
-            least_waste=Expander.LEAST_WASTE.value,
-            found=addon.expander.value,
-        )
-    if addon.provisioning_requests:
-        yield _finding("openshift-provisioning-requests/pool", _SCALER)
     default = ClusterAutoscaler().scale_down_gpu_utilization_threshold
     if addon.scale_down_gpu_utilization_threshold != default:
         yield _finding(
@@ -149,48 +137,20 @@ def _said(written: Any, typed: Any) -> Any:
     return typed if written is None else written
 
 
-SMALLEST_DISK_GIB = 120
-"""Below it nodes may not start (openshift/machine-api-operator `pkg/controller/vsphere`)."""
-OTHER_POOLS = ("master", "worker", "arbiter")
-"""MachineConfigPools that every cluster has or may have."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]:
     """Findings on one pool. `prefix` is the prefix of its MachineSet's name."""
-    yield from _unsupported(pool)
+    options = options_of(pool) if makes_machines(pool) else None
+    place = f"{pool.path}.{pool.platform.name.value}"
+    yield from _rules("pool", pool.path, pool=pool, options=options, place=place)
     yield from CLOUDS[pool.platform.name].validate_pool(pool, spec)
-    if not makes_machines(pool):
+    if options is None:
         return
-    options, place = options_of(pool), f"{pool.path}.{pool.platform.name.value}"
     yield from _from_zero(pool)
-    if pool.spec.disk.size_gib < SMALLEST_DISK_GIB:
-        yield _finding(
-            "openshift-disk-small",
-            pool.path,
-            found=pool.spec.disk.size_gib,
-            limit=SMALLEST_DISK_GIB,
-        )
-    if options.machine_config is not None and pool.name in OTHER_POOLS:
-        yield _finding(
-            "openshift-machine-config-pool-taken",
-            pool.path,
-            found=pool.name,
-            place=place,
-            taken=OTHER_POOLS,
-        )
     if pool.ownership is not Ownership.EXISTING:
         yield from _pool_name(pool, prefix)
-
-
-def _unsupported(pool: Pool) -> Iterable[Finding]:
-    path, spec = pool.path, pool.spec
-    if spec.sharing.dra is not None:
-        yield _finding("openshift-dra", path)
-    if spec.import_id is not None:
-        yield _finding("openshift-import", path, found=spec.import_id)
-    if spec.change is not None:
-        yield _finding("openshift-change-in-waves", path, platform=pool.platform.name.value)
 
 
 def _from_zero(pool: Pool) -> Iterable[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
@@ -24,11 +24,10 @@ from gpufleet.platforms.openshift.machine_cloud import (
 )
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout, OpenShiftNetwork, OpenShiftOptions
-from gpufleet.spec.platforms.vsphere import Attachment
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 KIND = "VSphereMachineProviderSpec"
 CREDENTIALS = "vsphere-cloud-credentials"
@@ -94,7 +93,7 @@ class OnVsphere(MachineCloud):
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         yield from validate_zonal_pool(pool, None)
         if pool.spec.openshift is not None:
-            yield from _attachment(pool, pool.spec.openshift, f"{pool.path}.openshift")
+            yield from _rules("vsphere", pool.path, pool=pool, options=pool.spec.openshift)
             yield from _addresses(pool, pool.spec.openshift, f"{pool.path}.openshift.networks")
 
     def validate_place(
@@ -221,19 +220,4 @@ def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Fi
             f"{place}[{given[0][0]}]",
             found=len(options.networks),
             limit=1,
-        )
-
-
-def _attachment(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:
-    by_profile = options.attachment is Attachment.VGPU
-    if by_profile != (pool.spec.sharing.vgpu is not None):
-        yield _finding(
-            "vgpu-attachment-and-sharing-disagree",
-            place,
-            attachment=options.attachment.value,
-            mode=pool.spec.sharing.mode,
-        )
-    if options.attachment is Attachment.PASSTHROUGH and pool.nodes.maximum > 1:
-        yield _finding(
-            "openshift-passthrough-one-machine", pool.path, found=pool.nodes.maximum, limit=1
         )

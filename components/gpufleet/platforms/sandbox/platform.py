@@ -5,8 +5,6 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Finding, warning
-from gpufleet.fleet.input_differences import within
-from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import PlatformRules
 from gpufleet.platforms.sandbox.simulated_node import (
@@ -39,9 +37,6 @@ class SandboxRules(PlatformRules):
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)
 
-    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        return input_class(kind, path, old, new)
-
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """`node/<ordinal>` -> the object; none if the catalogue lacks a figure of the machine."""
@@ -63,17 +58,6 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
         }
         for i, node in enumerate(nodes)
     }
-
-
-def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """Effect of a difference in one field on nodes: an object with another name is another node,
-    and everything else is applied to the existing one."""
-    del kind, old, new
-    if path == "":
-        return LeafClass.LIVE  # adding or removing one leaves the others
-    if path in {"name", "spec.providerID"}:
-        return LeafClass.REPLACEMENT
-    return LeafClass.LIVE if within(path, ("metadata", "spec")) else LeafClass.UNKNOWN
 
 
 RULES = SandboxRules()

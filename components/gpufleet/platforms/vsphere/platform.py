@@ -68,11 +68,6 @@ class VsphereRules(PlatformRules):
             for position, (key, inputs) in enumerate(placed.items())
         }
 
-    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        """Adding or removing a machine leaves the others; `input_differences` classes the
-        rest."""
-        return LeafClass.LIVE
-
     def input_differences(
         self, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> Iterable[InputDifference]:

@@ -4,7 +4,7 @@ adapters and static addresses."""
 from collections.abc import Iterable, Sequence
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.vsphere.machine_arguments import (
     board_ids,
@@ -21,14 +21,8 @@ from gpufleet.spec.platforms.vsphere import (
     owned_keys,
 )
 from gpufleet.spec.platforms.vsphere_devices import named_twice
-from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
-from gpufleet.spec.pool import Fabric
 
-_finding = findings_in(__file__)
-
-SRIOV_HARDWARE = 10
-"""First virtual hardware version with adapters that are virtual functions, that of ESXi 5.5
-(VMware, vSphere 6.5 Networking, SR-IOV, "Upgrading from vSphere 5.1", read 2026-11-23)."""
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 """Prefixes of vCenter's names of guests that cannot be GPU nodes, in lower case."""
@@ -44,48 +38,17 @@ def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
 def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     pool, path, gpus_per_node = compiled.spec, compiled.path, compiled.gpus_per_node
     place = f"{path}.vsphere"
-    by_profile = options.attachment is Attachment.VGPU
-    if by_profile != (pool.sharing.vgpu is not None):
-        yield _finding(
-            "vgpu-attachment-and-sharing-disagree",
-            place,
-            attachment=options.attachment.value,
-            mode=pool.sharing.mode,
-        )
+    yield from _rules("pool", path, pool=compiled, options=options)
     yield from _addresses(options, gpus_per_node, place)
-    yield from _named(options, pool.nodes.min, place)
     yield from _twice(options, place)
     yield from _dynamic(options, compiled.gpu, place)
     yield from _hardware(options, place)
     yield from _devices(options, place)
     yield from _rooms(options, pool.nodes.max, place)
-    yield from _rdma(compiled, options, place)
-    if pool.nodes.min != pool.nodes.max:
-        yield _finding(
-            "vsphere-nodes-not-fixed",
-            path,
-            min=pool.nodes.min,
-            max=pool.nodes.max,
-            found=[pool.nodes.min, pool.nodes.max],
-        )
-
-
-def _rdma(pool: Pool, options: VsphereOptions, place: str) -> Iterable[Finding]:
-    functions = [
-        f"{place}.networks[{number}].adapter"
-        for number, network in enumerate(options.networks)
-        if network.adapter == "sriov"
-    ]
-    hardware = options.hardware_version
-    if functions and hardware is not None and hardware < SRIOV_HARDWARE:
-        yield _finding("vsphere-sriov-hardware", place, limit=SRIOV_HARDWARE, found=hardware)
-    nics = options.nics
-    both = {a.lower() for a in nics.pci_addresses} if nics is not None else set[str]()
-    both &= {a.lower() for a in options.pci_addresses}
+    of_nics = () if options.nics is None else options.nics.pci_addresses
+    both = {a.lower() for a in of_nics} & {a.lower() for a in options.pci_addresses}
     if both:
         yield _finding("vsphere-pci-address-twice", place, found=sorted(both))
-    if pool.fabric is Fabric.RDMA and not functions and nics is None:
-        yield _finding("vsphere-rdma-nic-of-template", place)
 
 
 def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Iterable[Finding]:
@@ -106,17 +69,6 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
             )
         elif found != gpus_per_node:
             yield _finding("vsphere-pci-addresses-count", where, found=found, limit=gpus_per_node)
-
-
-def _named(options: VsphereOptions, count: int, place: str) -> Iterable[Finding]:
-    """Machines by name: their number must equal the number of nodes."""
-    if not options.machines:
-        return
-    names = [machine.name for machine in options.machines]
-    if options.exclude:
-        yield _finding("vsphere-exclude-unused", place)
-    if len(names) != count:
-        yield _finding("vsphere-machines-count", place, found=len(names), limit=count)
 
 
 def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
@@ -150,9 +102,6 @@ def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
                 limit=least,
                 otherwise=otherwise,
             )
-    high = options.latency_sensitivity is LatencySensitivity.HIGH
-    if high and options.cpu_reservation_mhz is not None:
-        yield _finding("vsphere-cpu-reservation-unused", place)
     if options.guest_id is not None and options.guest_id.lower().startswith(NOT_LINUX):
         yield _finding("vsphere-guest-not-linux", place, found=options.guest_id)
 
@@ -186,9 +135,7 @@ def _twice(options: VsphereOptions, place: str) -> Iterable[Finding]:
 
 def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
     if options.attachment is Attachment.DYNAMIC_DIRECT_PATH:
-        if options.board is not None and options.device_ids:
-            yield _finding("vsphere-board-and-device-ids", place, device_ids=options.device_ids)
-        elif not options.device_ids and not board_ids(gpu, options.board):
+        if not options.device_ids and not board_ids(gpu, options.board):
             boards = ", ".join(gpu.pci_boards.values())
             of = f"the board {options.board} of {gpu.key}" if boards else gpu.key
             yield error(
@@ -252,18 +199,6 @@ def _static_addresses(pools: Sequence[Pool]) -> Iterable[Finding]:
 
 def _devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
     """Findings on the devices of one pool's machines."""
-    if options.datastore is not None and options.datastore_cluster is not None:
-        yield _finding(
-            "vsphere-datastore-and-cluster",
-            place,
-            datastore=options.datastore,
-            datastore_cluster=options.datastore_cluster,
-        )
-    for number, disk in enumerate(options.extra_disks):
-        if disk.keep and options.delete_policy.value == "hard":
-            yield _finding(
-                "vsphere-kept-disk-stopped-hard", f"{place}.extraDisks[{number}]", disk=disk.name
-            )
     taken = owned_keys(options.extra_config)
     if taken:
         yield _finding("vsphere-extra-config-taken", place, taken=taken)

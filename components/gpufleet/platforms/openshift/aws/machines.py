@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.aws_capacity import validate_block, validate_zones
@@ -30,7 +30,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 KIND = "AWSMachineProviderConfig"
 CREDENTIALS = "aws-cloud-credentials"
@@ -228,8 +228,7 @@ def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
                 found=entry.reserved.id,
                 limit=RESERVATION.pattern,
             )
-    if any(machine.fraction != 1 for machine in pool.machines):
-        yield _finding("openshift-part-of-gpu", pool.path, found=pool.machines[0].name)
+    yield from _rules("pool", pool.path, pool=pool)
 
 
 def validate_aws_fleet(spec: FleetSpec) -> Iterable[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels, validate_tags
@@ -33,7 +33,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 KIND = "GCPMachineProviderSpec"
 CREDENTIALS = "gcp-cloud-credentials"
@@ -187,11 +187,4 @@ def validate_gcp_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
             allowed=possible,
             found=options.disk_type,
         )
-    spot = any(entry.spot is not None for entry in pool.capacity)
-    if spot and options.spot_model == "preemptible" and pool.nodes.minimum > 0:
-        yield _finding(
-            "openshift-preemptible-ends",
-            pool.path,
-            minimum=pool.nodes.minimum,
-            found=options.spot_model,
-        )
+    yield from _rules("pool", pool.path, pool=pool, options=options)

@@ -1,0 +1,145 @@
+"""Rules that fields alone decide: rows of `findings.jsonl` with `when`, besides those of `rows`.
+
+* `of`: the name under which the rules of the folder ask for the row,
+* `when`: path -> what its value must be, for each; a list of such mappings: one of them must hold,
+* `each`: path of a list whose entries are examined one by one, as `one`; `#` in `at` is the index,
+* `at` of such a row is below the examined place if it begins with a dot or a bracket,
+* `values`: fact of the texts -> its path, a list of paths, or `{"is": value}`.
+
+A path names a subject and its fields: `pool.nodes.minimum`. `0` is an entry of a list, `*` each of
+them, `#` their number. What lies below a field that is not set is null. A condition is a value, a
+list of allowed values, or a mapping of tests (`TESTS`, `not` and `given`), which must all hold; a
+text that begins with `=` is another path. Of `*` one entry must pass; with `not` none may be equal.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from operator import gt, lt
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from gpufleet.findings.finding import Finding
+from gpufleet.findings.rows import FindingRow, rows_of
+
+Subjects = Mapping[str, object]
+
+
+def _compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda found, limit: found is not None and limit is not None and test(found, limit)
+
+
+TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "is": lambda found, wanted: found in (wanted if isinstance(wanted, list | tuple) else [wanted]),
+    "other": lambda found, wanted: not TESTS["is"](found, wanted),
+    "above": _compared(gt),
+    "below": _compared(lt),
+    "starts": lambda found, wanted: str(found).startswith(tuple(wanted)),
+    "given": lambda found, wanted: bool(found) is wanted,
+}
+"""Test of one value; `other`: it is not among those; `given`: it is true and not empty."""
+
+
+class _Several(list[Any]):
+    """Values of all entries of a list."""
+
+
+class RowRules(Protocol):
+    """Evaluates the rules of one folder."""
+
+    def __call__(self, of: str, path: str = "", **subjects: object) -> Iterator[Finding]:
+        """A finding of each row with this `of` whose conditions hold.
+
+        Args:
+            of: Name of the group of rows.
+            path: The place that the rules examine.
+            subjects: What the paths begin with, by name.
+        """
+        ...
+
+
+def rules_in(file: str) -> RowRules:
+    """The rules of a folder, of whose modules `file` is one."""
+    folder = Path(file).parent
+
+    def found(of: str, path: str = "", **subjects: object) -> Iterator[Finding]:
+        for row in _group(folder, of):
+            entries: Sequence[object] = value_of(subjects, row.each) or () if row.each else (None,)
+            for index, one in enumerate(entries):
+                known = {**subjects, "one": one}
+                if holds(row, known):
+                    facts = {name: _fact(known, of_fact) for name, of_fact in row.values.items()}
+                    below = row.at[:1] in ("", ".", "[")
+                    yield row.finding(path if below else "", None, facts, index)
+
+    return found
+
+
+@cache
+def _group(folder: Path, of: str) -> Sequence[FindingRow]:
+    """Its rows. Raises KeyError if there are none."""
+    if rows := [row for row in rows_of(folder).values() if row.of == of]:
+        return rows
+    raise KeyError(of)
+
+
+def holds(row: FindingRow, subjects: Subjects) -> bool:
+    """Whether the conditions of a row hold."""
+    return any(all(_passes(subjects, path, test) for path, test in one.items()) for one in row.when)
+
+
+def _passes(subjects: Subjects, path: str, condition: Any) -> bool:
+    found = value_of(subjects, path)
+    entries = found if isinstance(found, _Several) else [found]
+    tests = cast(
+        "Mapping[str, Any]", condition if isinstance(condition, Mapping) else {"is": condition}
+    )
+    for name, limit in tests.items():
+        wanted = limit
+        if isinstance(limit, str) and limit.startswith("="):
+            wanted = value_of(subjects, limit[1:])
+        test = TESTS[name.removeprefix("not ") if name != "not" else "is"]
+        if any(test(one, wanted) for one in entries) is name.startswith("not"):
+            return False
+    return True
+
+
+def _fact(subjects: Subjects, written: Any) -> object:
+    if isinstance(written, Mapping):
+        return cast("Mapping[str, object]", written)["is"]
+    if isinstance(written, list):
+        return [value_of(subjects, path) for path in cast("list[str]", written)]
+    found = value_of(subjects, written)
+    return found.isoformat() if isinstance(found, datetime) else found
+
+
+def value_of(subject: Any, path: str) -> Any:
+    """The value at a path. Raises AttributeError for a field that a class does not have."""
+    return _found(subject, _names(path))
+
+
+@cache
+def _names(path: str) -> Sequence[str]:
+    return path.split(".")
+
+
+def _found(subject: Any, names: Sequence[str]) -> Any:
+    for place, name in enumerate(names):
+        several = isinstance(subject, list | tuple)
+        if name == "*":
+            rest = names[place + 1 :]
+            return _Several(_found(one, rest) for one in subject) if several else _Several()
+        if name == "#":
+            return len(subject) if isinstance(subject, list | tuple | dict) else None
+        if name.isdigit():
+            subject = subject[int(name)] if several and int(name) < len(subject) else None
+        elif isinstance(subject, Mapping):
+            subject = cast("Mapping[str, Any]", subject).get(name)
+        elif several or (isinstance(subject, int | float | str) and not isinstance(subject, Enum)):
+            subject = None
+        else:
+            subject = getattr(subject, name)
+        if subject is None:
+            return None
+    return subject.value if isinstance(subject, Enum) else subject
