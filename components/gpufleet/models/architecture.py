@@ -4,7 +4,7 @@ One type serves the catalogue, Hugging Face configurations and stated parameter 
 do not depend on the source of a shape.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gpufleet.models.ledger import Basis
@@ -201,6 +201,8 @@ class Architecture:
     """False: an embedding model without output vocabulary projection."""
     other_parameters: int = 0
     """Vision tower, projector, position embeddings, biases: stored in 16 bit, not per layer."""
+    tower_parameters: int = 0
+    """Those of them of a vision tower and its projector."""
     image_bytes: int = 0
     """Activations of the vision tower for an image of the largest size; 0: none, or not known."""
     stated_parameters: int | None = None
@@ -215,6 +217,19 @@ class Architecture:
     def __hash__(self) -> int:
         # Looked up by the ten thousand where choices are tried: the layers need not be hashed.
         return hash((self.name, self.hidden, self.vocabulary, self.stated_parameters, self.causal))
+
+    @property
+    def language_part(self) -> "Architecture":
+        """The model as engines load it where they serve no images: without a vision tower
+        (`language_model_only`; vllm-project/vllm model_executor/models/interfaces.py)."""
+        tower, stated = self.tower_parameters, self.stated_parameters
+        return replace(
+            self,
+            other_parameters=self.other_parameters - tower,
+            tower_parameters=0,
+            image_bytes=0,
+            stated_parameters=None if stated is None else stated - tower,
+        )
 
     @property
     def layers(self) -> int:

@@ -129,6 +129,7 @@ def architecture_from_config(
     complete = replace(
         model,
         other_parameters=other + towers,
+        tower_parameters=towers,
         image_bytes=_image_bytes(whole.part("vision_config")),
         assumptions=tuple(notes),
         stored=stored,

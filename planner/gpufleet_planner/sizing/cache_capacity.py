@@ -143,7 +143,6 @@ def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Fi
     """Why an engine refuses to divide its cache or serves no request of the context, in its own
     terms."""
     sglang = serving.engine is InferenceEngine.SGLANG
-    shortens = sglang or serving.engine is InferenceEngine.TENSORRT_LLM
     if room.refusal is not None:
         return _finding(
             "engine-refuses-model",
@@ -153,7 +152,7 @@ def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Fi
             refusal=room.refusal,
         )
     who = "SGLang" if sglang else "TensorRT-LLM"
-    if shortens and room.longest is not None and room.longest < serving.context:
+    if room.needed_bytes is None and room.longest is not None and room.longest < serving.context:
         return _finding(
             "engine-refuses-context/requests", value=serving.context, limit=room.longest, who=who
         )

@@ -20,12 +20,13 @@ from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.load_test import LengthShape
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,
+    Arithmetic,
     Checkpointing,
     Loss,
     Optimizer,
+    TrainingFramework,
     TrainingPrecision,
 )
 from gpufleet_planner.tables import table
@@ -181,6 +182,8 @@ class SizeRequest(RequestModel):
     """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
     """Sequences that the engine runs at most (`max_num_seqs`)."""
+    images: bool = True
+    """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None

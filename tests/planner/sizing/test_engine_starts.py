@@ -166,3 +166,16 @@ def test_windows_and_states_in_tensorrt_llm_are_not_known(model: str) -> None:
     row = service(model=model, engine="tensorrt-llm")
     (lost,) = [f for f in plan(file(row)).findings if f.code == "nothing-fits"]
     assert "is not known" in lost.message
+
+
+def test_a_server_without_images_loads_no_tower(tmp_path: Path) -> None:
+    """Qwen3.5-27B: 27.78 billion parameters in its files, of which the tower has 0.46 (27 blocks of
+    width 1152 and feed-forward 4304); vLLM's `--language-model-only`."""
+    ledgers = [
+        ask("Qwen/Qwen3.5-27B", tmp_path, gpu="H100-80GB", images=images).ledger
+        for images in (True, False)
+    ]
+    whole, text = (one for one in ledgers if one is not None)
+    blocks = 27 * (4 * 1152**2 + 2 * 1152 * 4304)
+    assert 2 * blocks < whole["weights"].bytes - text["weights"].bytes < 2 * 1.15 * blocks
+    assert [item.key for item in text.items if item.key == "images"] == []
