@@ -51,8 +51,6 @@ machines:
   - {name: b, gpu: L4, usdPerHour: 1}
 shares:
   - {name: x, mig: 1g.10gb, machines: [c]}
-quotas:
-  - {name: q, machines: [y], gpus: 1}
 existing:
   - {node: n, machine: b, gpus: [{mig: [{profile: 1g.10gb, start: 0}]}]}
 """
@@ -62,7 +60,6 @@ existing:
     assert set(findings) == {
         "machines[0].instanceType",
         "shares[0].machines[0]",
-        "quotas[0].machines[0]",
         "existing[0].gpus[0].mig",
     }
     assert "p4de.24xlarge" in findings["machines[0].instanceType"]["fix"]
