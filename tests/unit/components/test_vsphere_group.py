@@ -25,9 +25,7 @@ def arguments(pool: dict[str, Any] | None = None, **connection: Any) -> Any:
     return {
         "catalogue": "2026.11",
         "pool": {
-            "name": "train",
-            "gpu": "A100-80GB",
-            "nodes": {"min": 3, "max": 3},
+            **POOL,
             "vsphere": {"cpus": 8, "memory_gib": 64, "template": "gpu-template"},
             **(pool or {}),
         },
