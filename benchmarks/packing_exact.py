@@ -1,5 +1,5 @@
 """The packer against trying everything, on 2,000 small instances: 1,000 of MIG shares on one
-machine type, 1,000 over three machine types with prices, node limits, quotas and an existing
+machine type, 1,000 over three machine types with prices, node limits and an existing
 node. The suite checks fresh ones in each run."""
 
 import random
@@ -15,7 +15,6 @@ from gpufleet_planner.packing.problem import (
     Mode,
     PackingMachine,
     PackingProblem,
-    Quota,
     ShareClass,
 )
 from gpufleet_planner.packing.verify import verify
@@ -94,7 +93,4 @@ def _mixed_problem(chance: random.Random) -> PackingProblem:
         there = PlacedInstance("1g.6gb", chance.choice((0, 1, 3)), 1, 1)
         gpus = (GpuState((there,), mig=True), GpuState())[: machines[0].gpus]
         existing = (ExistingNode("old", "a", gpus, "old"),)
-    quotas: tuple[Quota, ...] = ()
-    if chance.random() < 0.5:
-        quotas = (Quota("q", frozenset({"a", "b"}), chance.randint(0, 3), "q"),)
-    return PackingProblem({m.name: m for m in machines}, shares, existing, quotas)
+    return PackingProblem({m.name: m for m in machines}, shares, existing)

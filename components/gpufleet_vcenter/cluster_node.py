@@ -5,28 +5,27 @@ to its cluster as plain JSON.
 Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
 
+import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-import urllib3
 from urllib3.exceptions import HTTPError
 from yaml import YAMLError
 
-from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import failed, said
+from gpufleet_vcenter.errors import VsphereError, failed, said
 from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_vcenter.tasks import turns
 
-CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
+CALL_TIMEOUT = (10, 30)
 """Seconds for a connection, and for one answer."""
 _PAGE = 500
+_MERGE = "application/merge-patch+json"
 
 
 class ClusterApi:
@@ -39,48 +38,41 @@ class ClusterApi:
             VsphereError: the client library or the file is missing, or the file is not usable.
         """
         try:
-            from kubernetes import config
-            from kubernetes.client import Configuration
-            from kubernetes.client.rest import RESTClientObject
+            from kubernetes import client, config, dynamic
         except ModuleNotFoundError:
             raise failed("kubernetes/no-client") from None
-        path = Path(access.kubeconfig).expanduser()
-        self._path = str(path)
-        known: Any = Configuration()
+        self._path, known = Path(access.kubeconfig).expanduser(), client.Configuration()
+        known.retries = False  # each step is repeated as a whole
+        file, context = str(self._path), access.context
         try:
-            config.load_kube_config(str(path), access.context, client_configuration=known)
+            made = config.new_client_from_config(file, context, client_configuration=known)
         except (config.ConfigException, YAMLError, OSError, ValueError) as problem:
-            raise failed(
-                "kubernetes/kubeconfig", path=path, problem=type(problem).__name__
-            ) from None
-        self._known = known
-        self._pool: urllib3.PoolManager = RESTClientObject(known).pool_manager
+            raise self._failed("kubernetes/kubeconfig", problem) from None
+        # Its requests take and give plain JSON. No kind is looked up: the paths are known.
+        self._ask: Any = dynamic.DynamicClient(made, discoverer=lambda *_: None).request
 
     def node(self, name: str) -> Mapping[str, Any] | None:
         """The Node, or None."""
-        return self._ask("GET", f"/api/v1/nodes/{quote(name)}", absent=(404,))
+        return self.ask("GET", f"/api/v1/nodes/{quote(name)}", absent=(404,))
 
     def nodes(self) -> list[Mapping[str, Any]]:
         """Every Node."""
-        return list((self._ask("GET", "/api/v1/nodes") or {}).get("items") or [])
+        return self.ask("GET", "/api/v1/nodes").get("items") or []
 
     def pods(self, node: str) -> list[Mapping[str, Any]]:
         """All pods on the node."""
         found: list[Mapping[str, Any]] = []
-        more = ""
-        while True:
-            query = [("fieldSelector", f"spec.nodeName={node}"), ("limit", str(_PAGE))]
-            query += [("continue", more)] if more else []
-            answer = self._ask("GET", "/api/v1/pods", query=query) or {}
+        of, more = f"spec.nodeName={node}", None
+        while more is None or more:
+            answer = self.ask("GET", "/api/v1/pods", field_selector=of, limit=_PAGE, _continue=more)
             found += answer.get("items") or []
             more = (answer.get("metadata") or {}).get("continue") or ""
-            if not more:
-                return found
+        return found
 
     def patch_node(self, name: str, patch: Mapping[str, Any]) -> None:
         """Merge a patch into the Node; a missing Node is not an error."""
         path = f"/api/v1/nodes/{quote(name)}"
-        self._ask("PATCH", path, body=patch, kind="application/merge-patch+json", absent=(404,))
+        self.ask("PATCH", path, absent=(404,), body=patch, content_type=_MERGE)
 
     def evict(self, pod: Mapping[str, Any]) -> bool:
         """Evict the pod. False: a disruption budget does not allow it now."""
@@ -93,70 +85,47 @@ class ClusterApi:
             "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
         }
         path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
-        if self._ask("POST", f"{path}/eviction", body=body, absent=(404, 409, 429)) is not None:
+        if self.ask("POST", f"{path}/eviction", absent=(404, 409, 429), body=body) is not None:
             return True
-        found = self._ask("GET", path, absent=(404,))
+        found = self.ask("GET", path, absent=(404,))
         return found is None or found["metadata"]["uid"] != meta["uid"]
 
     def delete_node(self, node: Mapping[str, Any]) -> None:
         """Delete exactly this Node object; a missing Node is not an error."""
         meta = node["metadata"]
         body = {"preconditions": {"uid": meta["uid"]}}
-        path = f"/api/v1/nodes/{quote(meta['name'])}"
-        self._ask("DELETE", path, body=body, absent=(404, 409))
+        self.ask("DELETE", f"/api/v1/nodes/{quote(meta['name'])}", absent=(404, 409), body=body)
 
-    def close(self) -> None:
-        """Hang up."""
-        self._pool.clear()
+    def ask(self, method: str, path: str, *, absent: tuple[int, ...] = (), **more: Any) -> Any:
+        """One request; None for an answer with a status of `absent`.
 
-    def _ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: list[tuple[str, str]] | None = None,
-        body: Mapping[str, Any] | None = None,
-        kind: str = "application/json",
-        absent: tuple[int, ...] = (),
-    ) -> Any:
-        """One request; None for an answer with a status of `absent`."""
-        # Credentials: a token that expires is renewed here.
-        known = self._known.auth_settings().values()
-        given = (one for one in known if one.get("in") == "header" and one.get("value"))
-        asks = {str(one["key"]): str(one["value"]) for one in given}
+        Args:
+            more: Body, and parameters as `DynamicClient.request` has them.
+        """
+        from kubernetes.client.exceptions import ApiException
+
         try:
-            answer = self._pool.request(
-                method,
-                f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
-                json=body,
-                headers={"Accept": "application/json", "Content-Type": kind, **asks},
-                retries=False,
-                timeout=CALL_TIMEOUT,
+            return self._ask(
+                method, path, serializer=lambda _, row: row, _request_timeout=CALL_TIMEOUT, **more
             )
-        except (HTTPError, OSError) as problem:
-            raise failed(
-                "kubernetes/unreachable", path=self._path, problem=type(problem).__name__
+        except ApiException as answer:
+            if answer.status in absent:
+                return None
+            if not answer.status:  # no answer: the certificate is not trusted
+                raise self._failed("kubernetes/unreachable", answer) from None
+            try:
+                text = str(json.loads(answer.body or "")["message"])
+            except (ValueError, TypeError, LookupError):
+                text = answer.reason
+            raise self._failed(
+                "kubernetes/answer", answer, path=path, method=method, said=text
             ) from None
-        if answer.status in absent:
-            return None
-        if answer.status >= 300:
-            raise failed(
-                "kubernetes/answer",
-                file=self._path,
-                path=path,
-                answer=answer,
-                method=method,
-                said=_message(answer),
-            )
-        return answer.json()
+        except (HTTPError, OSError) as problem:
+            raise self._failed("kubernetes/unreachable", problem) from None
 
-
-def _message(answer: Any) -> str:
-    """Error text of the API server."""
-    try:
-        return str(answer.json().get("message") or answer.reason)
-    except (ValueError, AttributeError):
-        return str(answer.reason)
+    def _failed(self, row: str, problem: Exception, **facts: Any) -> VsphereError:
+        name = type(problem).__name__
+        return failed(row, file=self._path, problem=name, answer=problem, **facts)
 
 
 _NAMED = 5
@@ -187,7 +156,7 @@ class ClusterNode:
                 interrupted.
         """
         seconds, name = self.access.ready_seconds, self.settings.name
-        for _ in self._until(seconds, f"waiting for node {name}", f"{name} runs"):
+        for _ in turns(seconds, f"waiting for node {name}", f"{name} runs"):
             node = self.cluster.node(name)
             if node is not None and belongs(node, self.bios_uuid) and is_ready(node):
                 return
@@ -210,7 +179,7 @@ class ClusterNode:
         left: list[Mapping[str, Any]] = []
         held: set[str] = set()
         stays = f"{self.settings.name} still runs, and its node may be cordoned"
-        for _ in self._until(seconds, f"emptying node {self.settings.name}", stays):
+        for _ in turns(seconds, f"emptying node {self.settings.name}", stays):
             node = self._own()
             if node is None:
                 return
@@ -266,16 +235,6 @@ class ClusterNode:
         node = self.cluster.node(self.settings.name)
         return node if node is not None and belongs(node, self.bios_uuid) else None
 
-    def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
-        """Turns of a wait; none after the update was interrupted.
-
-        Raises:
-            VsphereError: the update was interrupted.
-        """
-        if CANCELLED.is_set():
-            raise failed("interrupted", doing=doing, left=left)
-        return turns(seconds, doing, left)
-
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
     rows: list[str] = []
@@ -287,15 +246,12 @@ def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
     return ", ".join(rows) + more
 
 
-@contextmanager
-def node_of(settings: NodeSettings, bios_uuid: str) -> Iterator[ClusterNode | None]:
+def node_of(settings: NodeSettings, bios_uuid: str) -> ClusterNode | None:
     """The node of a machine; None if no cluster is declared, or it is not to be accessed now."""
     access = settings.kubernetes
     if access is None or skipped(settings):
-        yield None
-        return
-    with closing(ClusterApi(access)) as api:
-        yield ClusterNode(api, settings, bios_uuid)
+        return None
+    return ClusterNode(ClusterApi(access), settings, bios_uuid)
 
 
 def skipped(settings: NodeSettings) -> bool:

@@ -14,17 +14,14 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
-from gpufleet_vcenter.observed import Observed, observe
-from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork, changed, still_there
 from gpufleet_vcenter.preflight import check_name
-from gpufleet_vcenter.reading import last_event, one
+from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import difference, mmio_of
-from gpufleet_vcenter.tasks import changed_until, in_words, run, step, turns, wait
-
-_ATTEMPTS = 4
-"""Times a reconfiguration is computed again after others changed the machine meanwhile."""
+from gpufleet_vcenter.tasks import Begin, changed_until, in_words, run, turns, wait
 
 
 def converge(
@@ -42,60 +39,27 @@ def converge(
         VsphereError: a difference cannot be fixed, or needs the machine off and the update
             policy does not allow that.
     """
-    session, settings = work.session, work.settings
-    for _ in range(_ATTEMPTS):
-        lacking = difference(work, live, first_boot, before)
-        if lacking.refused:
-            raise VsphereError("vsphere-fault", f"{live.name}: {'; '.join(lacking.refused)}")
-        if not lacking.parts and lacking.upgrade is None:
-            return live
-        if lacking.off and live.power != "poweredOff":
+    settings, name = work.settings, live.name
+
+    def lacking(now: Observed) -> Begin | None:
+        found, machine = difference(work, now, first_boot, before), now.reference
+        if found.refused:
+            raise VsphereError("vsphere-fault", f"{name}: {'; '.join(found.refused)}")
+        if found.off and now.power != "poweredOff":
             if settings.update_policy is not VsphereUpdatePolicy.RESTART:
-                raise failed("needs-power-off", live=live, paths=lacking.off)
-            if live.power == "poweredOn":
-                with node_of(settings, live.bios_uuid) as node:
-                    if node is not None:
-                        node.empty(live.instance_uuid)
-            live = power_off(work, live)
-            continue
-        if lacking.upgrade is not None:
-            upgrade(session, settings, live, lacking.upgrade)
-            live = still_there(session, live)
-            if not lacking.parts:
-                continue
-        version, machine = live.change_version or None, live.reference
-        spec = vim.vm.ConfigSpec(**lacking.parts, changeVersion=version)
-        step(
-            session,
-            lambda machine=machine, spec=spec: machine.ReconfigVM_Task(spec),
-            settings.timeouts.reconfigure,
-            f"reconfiguring {live.name}",
-            f"{live.name} exists",
-            mmio_gib=mmio_of(settings),
-        )
-        live = still_there(session, live)
-        lacking = difference(work, live, first_boot, before)
-        if not lacking.parts and lacking.upgrade is None:
-            return live
-    raise failed(
-        "conflict/machine", live=live, attempts=_ATTEMPTS, event=last_event(session, live.reference)
-    )
+                raise failed("needs-power-off", live=now, paths=found.off)
+            if now.is_on and (node := node_of(settings, now.bios_uuid)) is not None:
+                node.empty(now.instance_uuid)
+            return lacking(power_off(work, now))
+        if found.upgrade is not None:
+            step = f"from {now.hardware_version} to {found.upgrade}"
+            doing = f"upgrading the virtual hardware of {name} {step}"
+            return doing, lambda: machine.UpgradeVM_Task(f"vmx-{found.upgrade}")
+        spec = vim.vm.ConfigSpec(**found.parts, changeVersion=now.change_version or None)
+        start = (f"reconfiguring {name}", lambda: machine.ReconfigVM_Task(spec))
+        return start if found.parts else None
 
-
-def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
-    """Upgrade the machine. The caller reads it afterwards: a lost answer, and a machine that
-    already has the version, are not errors.
-
-    Raises:
-        VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
-    """
-    step(
-        session,
-        lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
-        settings.timeouts.reconfigure,
-        f"upgrading the virtual hardware of {live.name} from {live.hardware_version} to {version}",
-        f"{live.name} exists",
-    )
+    return changed(work, live, lacking, mmio_gib=mmio_of(settings))
 
 
 def move(work: MachineWork, live: Observed) -> None:
@@ -106,14 +70,15 @@ def move(work: MachineWork, live: Observed) -> None:
     """
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
-    wanted: dict[str, tuple[Any, Callable[[], Any]]] = {
-        "resourcePool": (pool, lambda: machine.RelocateVM_Task(spec)),
-        "parent": (folder, lambda: folder.MoveIntoFolder_Task([machine])),
+    doing = f"moving {live.name}"
+    wanted: dict[str, tuple[Any, Begin]] = {
+        "resourcePool": (pool, (doing, lambda: machine.RelocateVM_Task(spec))),
+        "parent": (folder, (doing, lambda: folder.MoveIntoFolder_Task([machine]))),
     }
 
-    def wrong() -> dict[str, Callable[[], Any]]:
+    def wrong() -> dict[str, Begin]:
         now = one(work.session, machine, vim.VirtualMachine, tuple(wanted)) or {}
-        return {path: start for path, (to, start) in wanted.items() if now.get(path) != to}
+        return {path: begin for path, (to, begin) in wanted.items() if now.get(path) != to}
 
     if "parent" in wrong():
         check_name(work, work.named())
@@ -216,18 +181,6 @@ def power_off(work: MachineWork, live: Observed) -> Observed:
     return live
 
 
-def still_there(session: Session, live: Observed) -> Observed:
-    """The machine at present.
-
-    Raises:
-        VsphereError: it was removed meanwhile.
-    """
-    now = observe(session, live.reference)
-    if now is None:
-        raise failed("not-found/removed", live=live)
-    return now
-
-
 def until(
     session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
 ) -> Observed:
@@ -255,11 +208,10 @@ def await_ready(work: MachineWork, live: Observed) -> Observed:
     """
     live = _await_guest(work, live)
     read = work.settings.wait_for is VsphereWaitFor.JOINED
-    with node_of(work.settings, live.bios_uuid) as node:
-        if node is not None:
-            node.await_ready()
-            node.reopen(live.instance_uuid)
-            read = True
+    if (node := node_of(work.settings, live.bios_uuid)) is not None:
+        node.await_ready()
+        node.reopen(live.instance_uuid)
+        read = True
     return _emptied(work, live, (*(USER_DATA_KEYS if read else ()), PENDING))
 
 
@@ -302,20 +254,13 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     Raises:
         VsphereError: vCenter refuses.
     """
-    machine, now = live.reference, live
-    known = True  # its state
-
-    def lacking() -> Callable[[], Any] | None:
-        nonlocal now, known
-        now = now if known else still_there(work.session, now)
-        known = False
-        empty = [
-            vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
-        ]
-        spec = vim.vm.ConfigSpec(extraConfig=empty)
-        return (lambda: machine.ReconfigVM_Task(spec)) if empty else None
-
     listed = ", ".join(key for key in keys if live.extra_config.get(key))
-    what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
-    changed_until(work.session, machine, lacking, seconds, what, "machine")
-    return now
+
+    def lacking(now: Observed) -> Begin | None:
+        found = [key for key in keys if now.extra_config.get(key)]
+        empty = [vim.option.OptionValue(key=key, value="") for key in found]
+        spec = vim.vm.ConfigSpec(extraConfig=empty)
+        doing = f"clearing keys of {live.name}"
+        return (doing, lambda: live.reference.ReconfigVM_Task(spec)) if empty else None
+
+    return changed(work, live, lacking, f"the value of {listed} in {live.name}")

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
@@ -13,37 +13,30 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
-from gpufleet_vcenter.errors import (
-    OutcomeUnknownError,
-    VsphereError,
-    failed,
-    said,
-)
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
-from gpufleet_vcenter.lookup import machines_with
-from gpufleet_vcenter.observed import Observed, observe
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import slots_of
+from gpufleet_vcenter.placement import Wish, check_still_fits, claim, release, slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
-from gpufleet_vcenter.rooms import Rooms, check_still_fits, release
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, translated
+from gpufleet_vcenter.tasks import in_words, run
 
 _ATTEMPTS = 3
 
 
-def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, bool]:
+def create(work: MachineWork, checked: Wish | None = None) -> tuple[Observed, bool]:
     """The machine, powered on. Returns it, and whether it existed before.
 
     Can be repeated after a kill at any point: it finds its own incomplete machine by uuid, waits
     for its own running clone, and completes the rest.
 
     Args:
-        rooms: Inventory shared with machines that are made at the same time. Default: its own.
+        checked: Requirements of all machines of its group on a host. Default: they are read.
 
     Raises:
         VsphereError: it cannot be created. What this call created is removed again, or the text
@@ -52,11 +45,9 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
     try:
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
-            release(work)
             return run_declared(replace(work, known_uuid=taken.instance_uuid), taken), True
         begun = live = _begun(work)
         if live is not None:
-            release(work)  # its host is assigned
             incomplete = live.is_pending
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
@@ -66,11 +57,10 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
         if live is None:
-            live = _make(replace(work, pending=True), rooms or Rooms(work))
-    except Exception:
-        release(work)  # a failed machine claims no host
-        raise
-    return live, begun is not None
+            live = _make(replace(work, pending=True), checked)
+        return live, begun is not None
+    finally:
+        release(work)  # it runs, or has failed
 
 
 def _begun(work: MachineWork) -> Observed | None:
@@ -91,30 +81,27 @@ def _taken_over(work: MachineWork) -> Observed | None:
         VsphereError: gpufleet did not make it, it has another name, or there are several.
     """
     name, uuid = work.settings.name, work.settings.adopt or ""
-    listed = machines_with(work.session, work.place.datacenter, uuid)
-    live = observe(work.session, listed[0]) if len(listed) == 1 else None
-    if live is None and not listed:
-        return None
-    if live is None or not live.owner or live.name != name:
+    listed = work.all_with(uuid)
+    live = listed[0] if len(listed) == 1 else None
+    if listed and (live is None or not live.owner or live.name != name):
         which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
         raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
 
 
-def _make(work: MachineWork, rooms: Rooms) -> Observed:
+def _make(work: MachineWork, checked: Wish | None) -> Observed:
     """Clone and start, on one host after the other until one can; in a datastore cluster on the
     datastore of it that has most room."""
     live = work.named()
-    if live and work.standing(live) is Standing.PENDING and work.is_key(live):
+    if live and live.standing_in(work.settings.life) is Standing.PENDING and work.is_key(live):
         destroy(work, live)  # the declaration has changed since
     else:
         check_name(work, live)
-    wish, machine = rooms.checked or check_before(work), work.uuid
-    wish = replace(wish, settings=work.settings, count=1)
+    wish = replace(checked or check_before(work), settings=work.settings, count=1)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        host = rooms.claim(wish, machine, refused)
+        host = claim(work, wish, refused)
         if host is None:
             assert last is not None
             raise last
@@ -127,9 +114,8 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             with store as datastore:
                 at = work.session.object(vim.HostSystem, host.id)
                 live = clone(work, at, datastore)
-            live = run_declared(work, live)
+            return run_declared(work, live)
         except VsphereError as failure:
-            release(work)
             if live is None:
                 raise
             _clean_up(work, live, failure)
@@ -137,9 +123,6 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
                 raise
             refused.add(host.name)  # another stack took the room
             last = failure
-        else:
-            release(work)
-            return live
 
 
 def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:
@@ -189,31 +172,23 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
     """The clone; None: the answer was lost, and vCenter has neither the machine nor a task that
     makes it. Then a second call is safe: names in a folder are unique, so vCenter refuses it where
     the first one arrives late."""
-    settings, found = work.settings, work.place
-    try:
-        run(
-            work.session,
-            lambda: found.template.CloneVM_Task(found.folder, settings.name, spec),
-            settings.timeouts.clone,
-        )
-    except OutcomeUnknownError:
-        return _begun(work)  # it was carried out, is under way, or never arrived
-    except TaskTimeoutError as problem:
-        # It is not cancelled: the next run adopts it.
-        step, left = f"cloning {settings.name}", _in_flight(work)
-        raise failed("timeout", left=left, step=step, problem=problem, setting="clone") from None
-    except VsphereError as failure:
-        if failure.code == "vsphere-interrupted":
-            raise failed("interrupted", doing=doing, left=_in_flight(work)) from None
-        raise
-    except vim.fault.DuplicateName:
-        live = work.find()
-        if live is not None:
-            return live
-        check_name(work, work.named())
-        raise failed("name-taken/unseen", doing=doing) from None
-    except vmodl.MethodFault as fault:
-        raise translated(fault, doing) from None
+    found, name, seconds = work.place, work.settings.name, work.settings.timeouts.clone
+    # After its time, and after an interrupt, it is not cancelled: the next run adopts it.
+    with in_words(doing, "clone", lambda: _in_flight(work)):
+        try:
+            run(
+                work.session,
+                lambda: found.template.CloneVM_Task(found.folder, name, spec),
+                seconds,
+            )
+        except OutcomeUnknownError:
+            return _begun(work)  # it was carried out, is under way, or never arrived
+        except vim.fault.DuplicateName:
+            live = work.find()
+            if live is not None:
+                return live
+            check_name(work, work.named())
+            raise failed("name-taken/unseen", doing=doing) from None
     live = work.find()
     if live is None:
         raise failed("conflict/clone", doing=doing, work=work)
@@ -223,9 +198,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
 def _in_flight(work: MachineWork) -> str:
     """State of a machine whose clone may still run, as text."""
     live = work.find()
-    if live is None:
-        return said("interrupted/clone", work=work)
-    return said("interrupted/kept", live=live)
+    return said("interrupted/kept", live=live) if live else said("interrupted/clone", work=work)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
@@ -236,9 +209,8 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
         raise failure.with_left(left) from None
     try:
         destroy(work, live)
-        with node_of(work.settings, live.bios_uuid) as node:
-            if node is not None:
-                node.forget()
+        if (node := node_of(work.settings, live.bios_uuid)) is not None:
+            node.forget()
     except VsphereError as second:
         raise failure.with_left(f"{left}. Removing it failed: {second}") from None
 
@@ -259,9 +231,10 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
     """
     session, settings = work.session, work.settings
     with in_words(f"making the replacement of {settings.name}"):
-        found = machines_with(session, work.place.datacenter, uuid)
-        old = observe(session, found[0]) if len(found) == 1 else None
-        if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
+        (old, *others) = work.all_with(uuid) or [None]
+        if old is None or others or old.host is None:
+            return
+        if uuid == work.uuid or work.find() is not None:
             return
         try:
             wish = check_before(work)
@@ -269,7 +242,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
             if failure.code == "vsphere-datastore-full":
                 return  # validated without the old machine
             raise
-        host = read_host(session, old.host).without((uuid,))
+        host = read_host(session, old.host).later(gone=(uuid,))
         if work.place.pod is None and slots_of(host, wish).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)

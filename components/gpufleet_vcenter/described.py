@@ -6,17 +6,18 @@ of a machine stay.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
-from gpufleet_vcenter.errors import VsphereError, failed, near
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, near
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import step, translated
+from gpufleet_vcenter.tasks import in_words, run
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -64,8 +65,9 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     notes = before.annotation if before else None
     if notes and not work.settings.annotation and live.annotation == notes:
         spec, seconds = vim.vm.ConfigSpec(annotation=""), work.settings.timeouts.reconfigure
-        doing, left = f"clearing the notes of {live.name}", f"{live.name} exists"
-        step(session, lambda: live.reference.ReconfigVM_Task(spec), seconds, doing, left)
+        doing = f"clearing the notes of {live.name}"
+        with in_words(doing, "reconfigure"), suppress(OutcomeUnknownError):
+            run(session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
     if work.settings.custom_attributes or had:
         _set_attributes(session, live, work.settings.custom_attributes, had)
     if wanted or former:
@@ -91,11 +93,9 @@ def _set_attributes(
     for key, value in sorted(values.items()):
         if live.custom_values.get(key, "") == value:
             continue
-        try:
+        with in_words(f"setting a custom attribute of {live.name}"):
             # Setting a value twice does no harm: a lost answer is followed by a second attempt.
             session.call(lambda key=key, value=value: manager.SetField(live.reference, key, value))
-        except vmodl.MethodFault as fault:
-            raise translated(fault, f"setting a custom attribute of {live.name}") from None
 
 
 def _known_keys(session: Session, wanted: Iterable[str] = ()) -> dict[str, int]:
@@ -117,11 +117,7 @@ _TAGGING = "/tagging"
 
 
 def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> dict[Tag, str]:
-    """The id of each tag.
-
-    Args:
-        tags: The tags.
-        of_all: Whether one that does not exist is an error. Default true.
+    """The id of each tag. One that does not exist is an error, unless `of_all` is false.
 
     Raises:
         VsphereError: a category or a tag does not exist, or the user cannot see it; the text has
@@ -130,14 +126,14 @@ def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> di
     wanted, known = list(tags), session.tag_ids
     lacking = {category for category, name in wanted if (category, name) not in known}
     categories: dict[str, str] = {}
-    for key in (session.rest.get(f"{_TAGGING}/category") or []) if lacking else ():
-        if row := session.rest.get(f"{_TAGGING}/category/id:{key}"):
+    for key in (session.rest.ask(f"{_TAGGING}/category") or []) if lacking else ():
+        if row := session.rest.ask(f"{_TAGGING}/category/id:{key}"):
             categories[str(row["name"])] = str(row["id"])
     for category in sorted(lacking):
         if category in categories:
             path = f"{_TAGGING}/tag/id:{categories[category]}"
-            for tag in session.rest.post(path, "list-tags-for-category") or []:
-                if row := session.rest.get(f"{_TAGGING}/tag/id:{tag}"):
+            for tag in session.rest.ask(path, "list-tags-for-category") or []:
+                if row := session.rest.ask(f"{_TAGGING}/tag/id:{tag}"):
                     known[category, str(row["name"])] = str(tag)
         elif of_all:
             raise _unknown("category of tags", category, categories)
@@ -160,4 +156,4 @@ def attached(session: Session, live: Observed, ids: dict[Tag, str]) -> frozenset
 
 def _tagged(session: Session, live: Observed, path: str, action: str) -> Any:
     about = {"object_id": {"id": live.moref, "type": "VirtualMachine"}}
-    return session.rest.post(f"{_TAGGING}/tag-association{path}", action, about)
+    return session.rest.ask(f"{_TAGGING}/tag-association{path}", action, about)

@@ -106,14 +106,8 @@ def disk_changes(
     stores: Mapping[str, FoundStore],
     policy: Sequence[Any] = (),
 ) -> None:
-    """Changes that give the machine exactly these further disks of its own.
-
-    Args:
-        found: Differences of the machine, extended by this call.
-        wanted: The declared disks.
-        stores: Datastores that the declaration names.
-        policy: Storage policy of disks that name no datastore. Default: the datastore's own.
-    """
+    """Add the changes that give the machine exactly these further disks of its own. The storage
+    policy is that of disks that name no datastore. Default: the datastore's own."""
     known, first = marked_disks(live), first_disk(live)
     gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
     found.refused += not_to_be_kept(live, gone)
@@ -124,11 +118,16 @@ def disk_changes(
             found.off.append(f"extraDisks ({disk.name} goes)")
     taken = {_slot(device) for device in live.devices if device.unitNumber is not None}
     taken |= {disk.slot for disk in known.values()}
+    # On the first disk's controller; a guest finds its first disk before the others.
+    controller = 0 if first is None else int(first.controllerKey or 0)
+    units = () if first is None else _units(live, controller)
     for number, disk in enumerate(wanted):
-        there = known.get(disk.name)
-        slot = there.slot if there is not None else _free(live, first, taken)
+        there, places = known.get(disk.name), ((controller, unit) for unit in units)
+        free = (place for place in places if place not in taken)
+        slot = next(free, None) if there is None else there.slot
         if slot is None:
-            found.refused.append(_no_place(disk.name, live, first))
+            row = "places" if units else "no-first-disk" if first is None else "controller"
+            found.refused.append(said(f"unsupported/{row}", name=disk.name, units=len(units)))
             continue
         taken.add(slot)
         if there is None or there.keep != disk.keep:
@@ -183,26 +182,9 @@ def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
 
 
-def _free(live: Observed, first: Any | None, taken: set[Slot]) -> Slot | None:
-    """The next place on the first disk's controller; a guest finds its first disk before it."""
-    if first is None:
-        return None
-    controller = int(first.controllerKey or 0)
-    places = _units(live, controller)
-    return next(((controller, unit) for unit in places if (controller, unit) not in taken), None)
-
-
 def _units(live: Observed, controller: int) -> tuple[int, ...]:
     device = next((item for item in live.devices if item.key == controller), None)
     return next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
-
-
-def _no_place(name: str, live: Observed, first: Any | None) -> str:
-    if first is None:
-        return said("unsupported/no-first-disk", name=name)
-    units = len(_units(live, int(first.controllerKey or 0)))
-    row = "unsupported/places" if units else "unsupported/controller"
-    return said(row, name=name, units=units)
 
 
 def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, FoundStore]) -> Any:

@@ -22,7 +22,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import changed_until
+from gpufleet_vcenter.tasks import Begin, changed_until
 
 _Rule = vim.cluster.AntiAffinityRuleSpec
 _Operation = vim.option.ArrayUpdateSpec.Operation
@@ -67,21 +67,13 @@ class DrsCluster:
         lacking: Callable[[], Any | None],
         alone: AbstractContextManager[Any] = _CHANGING,
     ) -> None:
-        """Change the cluster until it is as declared.
+        """Change the cluster until it is as declared, as `changed_until` does: `lacking` reads it
+        and returns the change. Lock during the whole change by default: that of all changes in
+        this process."""
 
-        Args:
-            what: Name of the changed setting, for errors.
-            lacking: Reads the cluster and returns the change; None: it is as declared.
-            alone: Lock held during the whole change. Default: the lock of all changes in this
-                process.
-
-        Raises:
-            VsphereError: vCenter refuses, or others change the cluster repeatedly.
-        """
-
-        def start() -> Callable[[], Any] | None:
-            spec = lacking()
-            return spec and (lambda: self.compute.ReconfigureComputeResource_Task(spec, True))
+        def start() -> Begin | None:
+            spec, write = lacking(), self.compute.ReconfigureComputeResource_Task
+            return spec and (f"changing {what}", lambda: write(spec, True))
 
         with alone:
             changed_until(self.session, self.compute, start, self.seconds, what, "cluster")
@@ -240,8 +232,6 @@ def _write_rule(
     renamed keeps its rule. Earlier versions had the group's names in the digest.
 
     Args:
-        group: Owner of the group.
-        life: Its id.
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """

@@ -3,6 +3,7 @@
 machines in vCenter. Pure, and the same in a preview, an update and a removal. Declaration and state
 are read from the engine's current properties, and from those of former resource types."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,8 +14,9 @@ from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing, key_of
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, inputs_kept
+from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, digest, inputs_kept
 from gpufleet_vcenter.properties import (
+    PROPERTIES,
     UNKNOWN,
     WORD,
     MachineChange,
@@ -25,6 +27,7 @@ from gpufleet_vcenter.properties import (
     is_same_machine,
     refused,
     replaces,
+    value_at,
 )
 
 Machine = Mapping[str, Any]
@@ -50,7 +53,7 @@ class GroupInputs:
     excluded: tuple[str, ...]
     """Keys that the declaration excludes."""
     names: str
-    """Prefix of the names of the machines."""
+    """Prefix of the names of the machines; empty: unknown, in a state of 0.1.0."""
     objects: Objects
     """vCenter's reference of each declared name."""
     plan: Mapping[str, str]
@@ -68,12 +71,12 @@ class GroupInputs:
         return GroupInputs(
             group=str(given["group"]),
             life=life,
-            nodes={key: _merged(given, key, life) for key in order},
+            nodes={key: _merged(given, key, life) for key in order if key in nodes},
             creation_width=int(given["width"]),
-            rollout_width=int(given["rolloutWidth"]),
+            rollout_width=int(given.get("rolloutWidth") or given["width"]),
             after=given.get("after") or {},
             excluded=tuple(given.get("excluded") or ()),
-            names=str(given["names"]),
+            names=str(given.get("names") or ""),
             objects=given.get("objects") or {},
             plan=given.get("plan") or {},
             given=given,
@@ -86,9 +89,8 @@ class GroupInputs:
     def asks_later(self) -> bool:
         """Whether a preview does not call vCenter: it is switched off, an input is not known yet,
         or there are no credentials, as in a preview that only shows the plan."""
-        if self.given.get("preflight") == "create":
-            return True
-        if any(has_unknown(placed(node)) for node in self.nodes.values()):
+        unknown = any(has_unknown(placed(node)) for node in self.nodes.values())
+        if unknown or self.given.get("preflight") == "create":
             return True
         endpoint = next((node["endpoint"] for node in self.nodes.values()), {})
         try:
@@ -104,7 +106,23 @@ def _merged(given: Mapping[str, Any], key: str, life: str) -> dict[str, Any]:
     secret = dict.fromkeys(SECRETS[:1], UNKNOWN) if boot == UNKNOWN else boot.get(key) or {}
     secret = dict.fromkeys(SECRETS[:1], UNKNOWN) if secret == UNKNOWN else secret
     more = {CUSTOM_TIMEOUT: given[CUSTOM_TIMEOUT]} if CUSTOM_TIMEOUT in given else {}
-    return {**given["nodes"][key], **secret, **more, "life": life}
+    node = {**given["nodes"][key], **secret, **more, "life": life}
+    known = (given.get("generations") or {}).get(key) or node.get("generation")
+    return {**node, "generation": known or generation_of(node)}
+
+
+def generation_of(node: Machine) -> str:
+    """Digest of the inputs that make another machine, 12 hexadecimal digits; `UNKNOWN` as long as
+    one of them is. The state and the machine keep the one that it was made for."""
+    kept = inputs_kept(node)
+    values = {
+        row.path: value_at(kept, row.path)
+        for row in PROPERTIES.values()
+        if row.kind is MachineChangeKind.REPLACE
+        and not (row.left_alone(kept) or "drift" in row.flags)
+    }
+    known = not has_unknown(values)
+    return digest(json.dumps(values, sort_keys=True))[:12] if known else UNKNOWN
 
 
 def placed(node: Machine) -> dict[str, Any]:
@@ -129,7 +147,16 @@ def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
     ordered = [*(key for key in order if key in nodes), *(key for key in nodes if key not in order)]
     boot = olds.get("boot") or {}  # inputs have it, and outputs its digests
     secret: Mapping[str, Any] = boot if isinstance(boot, Mapping) else {}
-    return {key: {**nodes[key], **(secret.get(key) or {}), **life} for key in ordered}
+    made = {key: {"generation": value} for key, value in (olds.get("generations") or {}).items()}
+    return {
+        key: {**nodes[key], **(secret.get(key) or {}), **made.get(key, {}), **life}
+        for key in ordered
+    }
+
+
+def with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
+    """Machines whose uuid is in the state: not machines of the former resources."""
+    return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
 LOST = ("nodeReady",)
@@ -212,39 +239,33 @@ class GroupStep:
         return refused(declared, self.policy) if self.old else []
 
 
-def settled(
-    before: Mapping[str, Machine], wanted: Mapping[str, Machine], objects: Objects
-) -> dict[str, Machine]:
-    """The declaration; machines that stay the same keep the generation that the state has."""
-    kept: dict[str, Machine] = {}
-    for key, new in wanted.items():
-        old = before.get(key) or {}
-        known = {k: old[k] for k in ("generation",) if old.get(k)}
-        same = known and is_same_machine(_comparable(old, new), inputs_kept(new), objects)
-        kept[key] = {**new, **known} if same else new
-    return kept
-
-
-def steps_of(
+def planned(
     before: Mapping[str, Machine],
     wanted: Mapping[str, Machine],
-    rows: Sequence[Observed] | None,
-    objects: Objects,
-) -> tuple[GroupStep, ...]:
-    """All steps, in the order of the declaration; removals are last.
+    rows: Sequence[Observed] | None = None,
+    objects: Objects | None = None,
+) -> tuple[dict[str, Machine], tuple[GroupStep, ...]]:
+    """The declaration, in which machines that stay the same keep the generation that the state has;
+    and all steps, in the order of the declaration, removals last.
 
     Args:
         before: Machines in the state, by key: outputs, or inputs where a preview has only these.
-        wanted: The declaration, with generations settled.
-        rows: Machines of the group in vCenter. None: they were not read.
-        objects: vCenter's reference of each declared name.
+        wanted: The declaration.
+        rows: Machines of the group in vCenter. Default: they were not read.
+        objects: vCenter's reference of each declared name. Default: none is known.
     """
+    objects = objects or {}
+    nodes: dict[str, Machine] = {}
     steps: list[GroupStep] = []
     used: set[str] = set()
-    for key, new in wanted.items():
+    for key, given in wanted.items():
+        old = before.get(key) or {}
+        same = is_same_machine(inputs_kept(old), inputs_kept(given), objects)
+        known = {"generation": old["generation"]} if same and old.get("generation") else {}
+        nodes[key] = new = {**given, **known}
         mine = [row for row in rows or () if row.key == key and row.standing is not Standing.COPY]
         step = _step(key, before.get(key), new, None if rows is None else mine, objects)
-        current = step.row or _current(before.get(key) or {}, mine)
+        current = step.row or _current(old, mine)
         used |= {row.instance_uuid for row in (current, step.next) if row is not None}
         used |= {row.instance_uuid for row in mine if row.standing is Standing.OURS}
         if step.kind is not StepKind.CHANGE or step.changes:
@@ -260,34 +281,12 @@ def steps_of(
         for row in rows or ()
         if row.instance_uuid not in used and row.standing is not Standing.COPY
     ]
-    return tuple(steps)
-
-
-def formerly(
-    before: Mapping[str, Machine],
-    wanted: Mapping[str, Machine],
-    rows: Sequence[Observed],
-    steps: Sequence[GroupStep],
-) -> tuple[GroupStep, ...]:
-    """Machines that only the state of a former resource has: their current state is read."""
-    busy = {step.key for step in steps}
-    alone = [key for key in wanted if key not in busy and not before[key].get("instanceUuid")]
-    taken: list[GroupStep] = []
-    for key in alone:
-        row = _current(before[key], [row for row in rows if row.key == key])
-        if row is not None:
-            name = str(wanted[key].get("name"))
-            taken.append(GroupStep(StepKind.TAKE, name, key, new=wanted[key], row=row))
-    return tuple(taken)
+    return nodes, tuple(steps)
 
 
 def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
-    """Each reason once, with the machines that it applies to.
-
-    Args:
-        steps: The planned steps.
-        excluded: Keys that the declaration excludes (`vsphere.exclude`). Default: none.
-    """
+    """Each reason once, with the machines that it applies to. The declaration may exclude keys
+    (`vsphere.exclude`). Default: none."""
     found: dict[tuple[str, str], list[str]] = {}
     for step in steps:
         for row in step.refusals:
@@ -327,7 +326,7 @@ def _step(
         current.standing is Standing.PENDING or known not in ("", current.instance_uuid)
     ):
         return _without_state(step, current, begun)  # an interrupted update replaced it
-    found = changes(_comparable(old, new), inputs_kept(new), objects)
+    found = changes(inputs_kept(old), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
         # It is as declared, although the state differs.
         replace_kind = MachineChangeKind.REPLACE
@@ -365,23 +364,5 @@ def _current(old: Machine, mine: Sequence[Observed]) -> Observed | None:
 def _begun(new: Machine, mine: Sequence[Observed], current: Observed | None) -> Observed | None:
     """The incomplete machine that an earlier run began for this declaration."""
     generation = new.get("generation")
-    return next(
-        (
-            row
-            for row in mine
-            if row.standing is Standing.PENDING
-            and row is not current
-            and generation in (row.generation, UNKNOWN)
-        ),
-        None,
-    )
-
-
-def _comparable(old: Machine, new: Machine) -> Machine:
-    """Declared inputs of a machine. If the state has no digests of the first-boot data, the
-    generation contains them: an equal generation means equal data."""
-    kept = inputs_kept(old)
-    if old.get("generation") == new.get("generation"):
-        digests = ("userDataSha256", "vendorDataSha256", "bootSha256")
-        kept = {**{k: v for k, v in inputs_kept(new).items() if k in digests}, **kept}
-    return kept
+    rows = (row for row in mine if row.standing is Standing.PENDING and row is not current)
+    return next((row for row in rows if generation in (row.generation, UNKNOWN)), None)

@@ -11,83 +11,88 @@ from typing import Any
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
+    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
+    ResourceProvider,
     UpdateResult,
 )
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
+from gpufleet_vcenter.credentials import StackSettings
 from gpufleet_vcenter.drs import remove_rule
 from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.group_plan import (
     GroupInputs,
     Machine,
     StepKind,
-    formerly,
+    planned,
     refusals_of,
-    settled,
     state_of,
-    steps_of,
+    with_uuid,
 )
 from gpufleet_vcenter.group_run import GroupRun, change, look
-from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
-from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, references
-from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.opened import VsphereProvider, declared
-from gpufleet_vcenter.owned import clones_in_flight
-from gpufleet_vcenter.properties import Objects, has_unknown, names_of
-from gpufleet_vcenter.remove import await_clones_of, machines_of
-from gpufleet_vcenter.settings import Place, normalised, problems
+from gpufleet_vcenter.identity import stack_of
+from gpufleet_vcenter.lookup import FoundPlace
+from gpufleet_vcenter.outputs import declared
+from gpufleet_vcenter.properties import has_unknown
+from gpufleet_vcenter.settings import NodeSettings, Place, normalised, problems_of
 from gpufleet_vcenter.tasks import in_words
 
 _READ_AT_ONCE = 16
 
 
-class VsphereGpuNodeGroupProvider(VsphereProvider):
+class _Provider(ResourceProvider):
+    def configure(self, req: ConfigureRequest) -> None:
+        """Keep the way to the stack's settings, of which nothing is read yet."""
+        StackSettings.read = req.config.get
+
+
+class VsphereGpuNodeGroupProvider(_Provider):
     """Make, read, change and remove the machines of a group."""
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Validate the inputs, and show the planned changes, unless a setting prevents calls to
         vCenter.
 
-        The returned inputs have the generations of machines that stay, vCenter's references of the
-        named objects (`objects`), and the planned steps (`plan`).
+        The returned inputs have the generation of each machine (`generations`), vCenter's
+        references of the named objects (`objects`), and the planned steps (`plan`).
         """
-        given, before = GroupInputs.of(normalised(news)), state_of(normalised(_olds))
+        given, olds = GroupInputs.of(normalised(news)), normalised(_olds)
         if given is None:
             return CheckResult(news, [])
         failures = [
-            CheckFailure(f"nodes.{key}.{path}", reason)
+            CheckFailure(f"nodes.{key}.{path or 'userData'}", reason)
             for key, node in given.nodes.items()
-            for path, reason in problems(declared(node))
+            for path, reason in problems_of(NodeSettings, declared(node))
             if not has_unknown(node.get(path.partition(".")[0]))
         ]
         if failures:
             return CheckResult(news, failures)
+        before, known = state_of(olds), olds.get("objects") or {}
+        objects, rows, run = {**known, **given.objects}, None, None
         try:
-            objects, rows, run = _looked_at(given, before, normalised(_olds))
+            if (given.nodes or before) and not given.asks_later():
+                run = GroupRun(given, before)
+                with in_words(f"looking at the machines of {given.group}"):
+                    objects, rows = run.look(objects)
         except VsphereError as failure:
-            steps = steps_of(before, given.nodes, None, given.objects)
+            _, steps = planned(before, given.nodes, None, given.objects)
             if not all(step.is_setting for step in steps):
                 return CheckResult(news, [CheckFailure("", str(failure))])
             warn(f"the machines of {given.group} were not looked at: {failure}")
-            objects, rows, run = normalised(_olds).get("objects") or {}, None, None
-        nodes = settled(before, given.nodes, objects)
-        steps = steps_of(before, nodes, rows, objects)
+            objects, run = known, None
+        nodes, steps = planned(before, given.nodes, rows, objects)
         reasons = refusals_of(steps, given.excluded)
         plan = {step.name: step.text for step in steps if not step.is_setting}
         if run is not None:
             reasons = reasons or run.reasons(steps)
-            plan |= _in_flight(run, given)
-        same = {
-            key: {**news["nodes"][key], "generation": node.get("generation")}
-            for key, node in nodes.items()
-        }
+            plan |= dict.fromkeys(run.in_flight(), "complete: its clone is in flight")
         checked = {
             **news,
-            "nodes": news["nodes"] if same == news["nodes"] else same,
+            "generations": {key: node["generation"] for key, node in nodes.items()},
             **({"objects": objects} if objects else {}),
             **({"plan": plan} if plan else {}),
         }
@@ -99,11 +104,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         if given is None:
             return DetailedDiff(["nodes"])
         before = state_of(olds)
-        nodes = settled(before, given.nodes, given.objects)
         changed: list[str] = []
         added: list[str] = []
         removed: list[str] = []
-        steps = steps_of(before, nodes, None, given.objects)
+        _, steps = planned(before, given.nodes, None, given.objects)
         for step in steps:
             path = f"nodes.{step.key}"
             if step.kind is StepKind.REMOVE:
@@ -114,7 +118,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
                 changed += [f"{path}.{change.path}" for change in step.changes]
         named = {step.name for step in steps}
         added += [f"plan.{name}" for name in given.plan if name not in named]
-        if len(_with_uuid(before)) < len(before):
+        if len(with_uuid(before)) < len(before):
             changed.append("nodes")  # of the former resources
         return DetailedDiff(changed, added=added, removed=removed)
 
@@ -129,7 +133,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         """Current machines; a machine that no longer exists is left out."""
         outs = normalised(props)
         before = state_of(outs)
-        if not before or len(_with_uuid(before)) < len(before):
+        if not before or len(with_uuid(before)) < len(before):
             return ReadResult(id_, dict(props))
         with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
             seen = pool.map(lambda node: look(str(node["instanceUuid"]), node), before.values())
@@ -148,15 +152,11 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Remove every machine of the group, also machines that a killed run made."""
-        outs = normalised(_props)
-        before = state_of(outs)
-        if not before:
-            return  # the resource of the id removes machines with the id
-        some, group = next(iter(before.values())), str(outs["group"])
-        _refuse_rename(group, before)
-        width = int(outs.get("rolloutWidth") or outs["width"])
-        run = GroupRun(group, some, width, width, machines=_with_uuid(before))
-        run.sweep(str(some.get("life") or ""), str(outs.get("names") or ""))
+        before = state_of(normalised(_props))
+        if before:  # the resource of the id removes machines that no state has
+            given = _known(_props)
+            _refuse_rename(given.group, before)
+            GroupRun(given, before).sweep()
 
 
 _MADE: set[str] = set()
@@ -178,11 +178,6 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
         raise failed("replacement-impossible/renamed", group=group, names=names, word=word)
 
 
-def _with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
-    """Machines whose uuid is in the state: not machines of the former resources."""
-    return {key: node for key, node in before.items() if node.get("instanceUuid")}
-
-
 def _outs(machines: Mapping[str, Machine]) -> dict[str, Any]:
     """Outputs of the machines for the state, and the ids that other resources read."""
     ids = ("instanceUuid", "providerId")
@@ -196,92 +191,31 @@ def _had(machines: Mapping[str, Machine], name: str) -> Any:
     return next(iter(machines.values()), {}).get(name)
 
 
-def _run(given: GroupInputs, before: Mapping[str, Machine]) -> GroupRun:
-    some = next(iter((*given.nodes.values(), *before.values())))
-    widths = given.creation_width, given.rollout_width
-    return GroupRun(given.group, some, *widths, given.after, _with_uuid(before))
-
-
 def _known(props: dict[str, Any]) -> GroupInputs:
     given = GroupInputs.of(normalised(props))
     assert given is not None, "everything is known in an update"
     return given
 
 
-def _looked_at(
-    given: GroupInputs, before: Mapping[str, Machine], olds: Mapping[str, Any]
-) -> tuple[Objects, tuple[Observed, ...] | None, GroupRun | None]:
-    """References of names, and the machines of the group; empty if vCenter is not called."""
-    known: Objects = {**(olds.get("objects") or {}), **given.objects}
-    if given.asks_later() or not (given.nodes or before):
-        return known, None, None
-    run = _run(given, before)
-    with in_words(f"looking at the machines of {given.group}"):
-        return _objects(run, given, before, known), _rows(run, given, before), run
-
-
-def _objects(
-    run: GroupRun, given: GroupInputs, before: Mapping[str, Machine], known: Objects
-) -> Objects:
-    """References of the names in both declarations; known references stay."""
-    names: dict[str, tuple[str, str]] = {}
-    for node in (*given.nodes.values(), *before.values()):
-        names |= names_of(node)
-    lacking = {key: name for key, name in names.items() if key not in known}
-    found = {key: reference for key, reference in known.items() if key in names}
-    if lacking:
-        found |= references(run.session, str(run.common["place"]["datacenter"]), lacking)
-    return found
-
-
-def _rows(
-    run: GroupRun, given: GroupInputs, before: Mapping[str, Machine]
-) -> tuple[Observed, ...] | None:
-    """The machines of the group; machines without an id only if the state has them without one."""
-    if given.life == UNKNOWN_LIFE and not before:
-        return None  # the id is yet to be made: no machine carries it
-    places = {
-        str(node["place"]["datacenter"]) for node in (*given.nodes.values(), *before.values())
-    }
-    centers = (datacenter_of(run.session, name) for name in sorted(places))
-    former = {key for key, node in before.items() if not node.get("life")}
-    rows: list[Observed] = []
-    for center in {center._moId: center for center in centers}.values():
-        rows += machines_of(run.session, center, given.group, given.life)
-        if former:
-            listed = machines_of(run.session, center, given.group, "")
-            rows += [row for row in listed if not row.life and row.key in former]
-    return tuple(rows)
-
-
-def _in_flight(run: GroupRun, given: GroupInputs) -> dict[str, str]:
-    """Clones that an interrupted update has begun, of which the state has nothing yet."""
-    names = clones_in_flight(run.session) if given.names else ()
-    ours = (name for name in names if name.startswith(given.names))
-    return dict.fromkeys(ours, "complete: its clone is in flight")
-
-
 def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> dict[str, Any]:
     """The outputs, after the machines are as declared."""
-    nodes = settled(before, given.nodes, given.objects)
-    steps = steps_of(before, nodes, None, given.objects)
-    known = bool(before) and len(_with_uuid(before)) == len(before)
+    if not (given.nodes or before):
+        return {**given.kept(), **_outs({})}
+    nodes, steps = planned(before, given.nodes, None, given.objects)
+    former = len(with_uuid(before)) < len(before)
     apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
-    if not given.plan and known and apart and all(step.is_setting for step in steps):
+    if before and not (given.plan or former) and apart and all(step.is_setting for step in steps):
         changed = {s.key: change(s.uuid, s.old, s.new, s.changes) for s in steps}
         return {**given.kept(), **_outs({**before, **changed})}
-    if not (nodes or before):
-        return {**given.kept(), **_outs({})}
-    run = _run(given, before)
+    run = GroupRun(given, before)
     with in_words(f"looking at the machines of {given.group}"):
-        if _in_flight(run, given):
-            await_clones_of(run.session, run.common, given.group, given.names)
-        objects = _objects(run, given, before, given.objects)
-        rows = _rows(run, given, before)
-    nodes = settled(before, given.nodes, objects)
-    steps = steps_of(before, nodes, rows, objects)
-    steps += formerly(before, nodes, rows or (), steps)
-    run.validate(steps, given.excluded)
+        if run.in_flight():
+            run.await_clones()
+        objects, rows = run.look(given.objects)
+    nodes, steps = planned(before, given.nodes, rows, objects)
+    if former:  # the state has what they were declared as, and not how they are: that is read
+        nodes, steps = planned(with_uuid(before), nodes, rows, objects)
+    run.validate(steps)
     run.carry_out(steps)
     try:
         run.separate(nodes, _had(before, "separateHosts"))
@@ -299,7 +233,7 @@ _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHo
 _KEPT = ("group", "common", "width", "names")
 
 
-class VsphereGpuNodeOwnerProvider(VsphereProvider):
+class VsphereGpuNodeOwnerProvider(_Provider):
     """Id of a group of machines. It is made before any machine, so that a killed run leaves no
     machine that the next run, or a destroy, cannot find."""
 
@@ -319,14 +253,13 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Remove the remaining machines, which a killed run made and no state has."""
-        old = normalised(_props)
-        width, group, common = int(old["width"]), str(old["group"]), old["common"]
-        run = GroupRun(group, common, width, width)
-        run.sweep(_id, str(old.get("names") or ""))
+        given, common = _known(_props), normalised(_props)["common"]
+        run = GroupRun(given, {}, common)
+        run.sweep()
         if common.get("separateHosts"):
-            with in_words(f"removing the DRS rule of {group}"):
+            with in_words(f"removing the DRS rule of {given.group}"):
                 place = FoundPlace(run.session, Place.model_validate(common["place"]))
-                remove_rule(run.session, place.compute, group, _id)
+                remove_rule(run.session, place.compute, given.group, given.life)
 
 
 def _decides(given: Mapping[str, Any]) -> dict[str, Any]:

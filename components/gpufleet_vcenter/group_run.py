@@ -2,41 +2,58 @@
 """Execution of the steps of a group: many machines at a time, without loss of a running one. The
 functions for one machine (make, look, change) can be repeated."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from pyVmomi import vim
-
 from gpufleet.components_base.resource_plugin import CANCELLED, warn
-from gpufleet_vcenter.adapters import adapter_type, found_network, on_network
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready, still_there
+from gpufleet_vcenter.converge import await_ready
 from gpufleet_vcenter.create import clone_replacement, create, run_declared
-from gpufleet_vcenter.described import check_description, found_on
+from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.drs import check_cluster, keep_apart
 from gpufleet_vcenter.errors import VsphereError, failed, said
-from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
-from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import datacenter_of, looked_up
+from gpufleet_vcenter.group_plan import (
+    GroupInputs,
+    GroupStep,
+    Machine,
+    StepKind,
+    placed,
+    planned,
+    refusals_of,
+    with_uuid,
+)
+from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing
+from gpufleet_vcenter.lookup import datacenter_of, looked_up, references
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.outputs import OBSERVED, MachineContext, inputs_kept, outputs
-from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.outputs import (
+    OBSERVED,
+    MachineContext,
+    inputs_kept,
+    outputs,
+    read_settings,
+    seen_now,
+)
+from gpufleet_vcenter.owned import MachineWork, clones_in_flight, logged_in, still_there
+from gpufleet_vcenter.placement import Wish, assign
 from gpufleet_vcenter.preflight import check_before, validate_new
-from gpufleet_vcenter.properties import MachineChange, MachineChangeKind, changes, impossible
-from gpufleet_vcenter.reading import one
+from gpufleet_vcenter.properties import (
+    MachineChange,
+    MachineChangeKind,
+    Objects,
+    changes,
+    impossible,
+    names_of,
+)
 from gpufleet_vcenter.remove import await_clones_of, drop, machines_of
-from gpufleet_vcenter.rooms import Rooms
-from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint
 from gpufleet_vcenter.tasks import in_words
 
 
 def make(
-    given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
+    given: Mapping[str, Any], known_uuid: str = "", checked: Wish | None = None
 ) -> tuple[dict[str, Any], VsphereError | None]:
     """Make the machine, or complete one that an earlier run began. Returns its outputs, and the
     reason if it is not ready in time: it then runs and stays, because a removal gains nothing.
@@ -44,31 +61,27 @@ def make(
     Args:
         given: Inputs.
         known_uuid: Uuid of the machine that an earlier run began. Default: it is computed.
-        rooms: Inventory shared with machines that are made at the same time. Default: its own.
+        checked: Requirements of all machines of its group on a host. Default: they are read.
 
     Raises:
         VsphereError: it cannot be made; the text states what remains.
     """
     work = _opened(given, known_uuid)
     with in_words(f"making {work.settings.name}"):
-        live, adopted = create(work, rooms)
+        live, adopted = create(work, checked)
         late: VsphereError | None = None
         try:
             live = await_ready(work, live)
         except VsphereError as failure:
             late = failure.with_left(said("timeout/stays", live=live))
             live = still_there(work.session, live)
-        seen = _seen(work, live, {"adopted": adopted})
+        seen = seen_now(work, live, {"adopted": adopted})
     return outputs(given, work.settings, live, seen), late
 
 
 def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The current outputs of a machine; None: it no longer exists.
-
-    Args:
-        uuid: Its instance uuid.
-        given: Inputs, or the previous outputs.
-    """
+    """The current outputs of a machine, by its inputs or previous outputs; None: it no longer
+    exists."""
     work = _opened(given, uuid)
     with in_words(f"reading {work.settings.name}"):
         live = work.find(str(given.get("moRef") or ""))
@@ -78,7 +91,7 @@ def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
                 # A folder that this user may not see hides its machines, too.
                 looked_up(work.session, work.place.datacenter, "folder", folder)
             return None
-        seen = _with_node(work, live, _seen(work, live, given))
+        seen = _with_node(work, live, seen_now(work, live, given))
     return outputs(given, work.settings, live, seen)
 
 
@@ -88,16 +101,9 @@ def change(
     given: Mapping[str, Any],
     found: tuple[MachineChange, ...] | None = None,
 ) -> dict[str, Any]:
-    """Change a machine where it differs from its declaration; safe to repeat.
-
-    If only the provider's own behaviour changes, vCenter is not called.
-
-    Args:
-        uuid: Its instance uuid.
-        olds: Previous outputs.
-        given: Inputs.
-        found: Differences. Default: they are computed.
-    """
+    """Change a machine where it differs from its declaration; safe to repeat. If only the
+    provider's own behaviour changes, vCenter is not called. Default of the differences: they are
+    computed."""
     found = changes(olds, inputs_kept(given)) if found is None else found
     if all(one.kind is MachineChangeKind.SETTING for one in found):
         seen = {key: olds[key] for key in OBSERVED if key in olds}
@@ -116,7 +122,7 @@ def change(
         check_cluster(settings, work.place)
         live = run_declared(work, live, read_settings(olds))
         live = await_ready(work, live)
-        seen = _seen(work, live, olds)
+        seen = seen_now(work, live, olds)
     return outputs(given, settings, live, seen)
 
 
@@ -125,85 +131,80 @@ def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
     return MachineWork(logged_in(settings.endpoint), settings, known_uuid)
 
 
-def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
-    session, host = work.session, live.host
-    about = None if host is None else one(session, host, vim.HostSystem, ("name",))
-    # Names of the machine's networks are read only if adapters are declared.
-    told = any(network is not None for network, _ in work.settings.place.adapters)
-    found = [found_network(session, network) for network in live.networks if told]
-    names = {network.id: network.name for network in found}
-    return MachineContext(
-        "" if about is None else str(about["name"]),
-        bool(olds.get("adopted", False)),
-        str(olds.get("firmware") or live.firmware),
-        *found_on(session, work.settings, live),
-        [
-            {"network": names.get(on_network(card), ""), "adapter": adapter_type(card)}
-            for card in live.adapters
-        ],
-    )
-
-
 def _with_node(work: MachineWork, live: Observed, seen: MachineContext) -> MachineContext:
     """Adds the lost state of the node, if lost nodes are replaced: only if vCenter has room for the
     new machine."""
     settings, minutes = work.settings, work.settings.replace_not_ready_minutes
     if minutes is None or settings.kubernetes is None:
         return seen
-    with node_of(settings, live.bios_uuid) as node:
-        since = "" if node is None else node.lost_since(minutes)
+    node = node_of(settings, live.bios_uuid)
+    since = "" if node is None else node.lost_since(minutes)
     if not since:
         return seen
     reasons = validate_new(work.session, [settings], frozenset((live.instance_uuid,)))
     return replace(seen, node_lost_since=since, cannot_be_replaced="; ".join(reasons))
 
 
-@dataclass(slots=True)
 class GroupRun:
-    """One update of a group."""
+    """One look at a group, one update, or its removal."""
 
-    group: str
-    """Owner of the group."""
-    common: Machine
-    """Inputs of one of the machines: access to machines that only vCenter has."""
-    creation_width: int
-    """Machines that are made at a time."""
-    rollout_width: int
-    """Machines that are changed, replaced or removed at a time."""
-    after: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """Key -> keys of machines that are changed before it."""
-    machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
-    """Outputs of each machine, by key: first the previous ones, at the end the current ones."""
-    failures: dict[str, str] = field(default_factory=dict[str, str])
-    """Name of a machine -> reason why it is not as declared."""
-    session: Session = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Log in."""
-        self.session = logged_in(Endpoint.model_validate(self.common["endpoint"]))
-
-    def validate(self, steps: Sequence[GroupStep], excluded: Collection[str]) -> None:
-        """Refuse the steps, before anything is done.
+    def __init__(
+        self, given: GroupInputs, before: Mapping[str, Machine], common: Machine | None = None
+    ) -> None:
+        """Log in.
 
         Args:
-            steps: The planned steps.
-            excluded: Keys that the declaration excludes.
+            given: The declaration; for a removal what the state has of it.
+            before: Machines in the state, by key.
+            common: Access to machines that only vCenter has. Default: that of one of the machines.
+        """
+        self.given, self.before = given, before
+        self.common = common or next(iter((*given.nodes.values(), *before.values())))
+        self.machines = with_uuid(before)
+        """Outputs of each machine, by key: first the previous ones, at the end the current ones."""
+        self.failures: dict[str, str] = {}
+        """Name of a machine -> reason why it is not as declared."""
+        self.session = logged_in(Endpoint.model_validate(self.common["endpoint"]))
+
+    def look(self, known: Objects) -> tuple[Objects, tuple[Observed, ...] | None]:
+        """vCenter's references of the names in declaration and state; known references stay. And
+        the machines of the group; None: its id is yet to be made, so that no machine carries it."""
+        nodes = (*self.given.nodes.values(), *self.before.values())
+        names = {key: name for node in nodes for key, name in names_of(node).items()}
+        lacking = {key: name for key, name in names.items() if key not in known}
+        found = {key: reference for key, reference in known.items() if key in names}
+        if lacking:
+            found |= references(self.session, str(self.common["place"]["datacenter"]), lacking)
+        if self.given.life == UNKNOWN_LIFE and not self.before:
+            return found, None
+        places = sorted({str(node["place"]["datacenter"]) for node in nodes})
+        centers = dict.fromkeys(datacenter_of(self.session, name) for name in places)
+        rows = (row for one in centers for row in machines_of(self.session, one, self.given.life))
+        return found, tuple(rows)
+
+    def in_flight(self) -> list[str]:
+        """Names of the group's machines that a clone makes now, which an interrupted update has
+        begun, and of which the state has nothing yet."""
+        known = clones_in_flight(self.session) if self.given.names else ()
+        return [name for name in known if name.startswith(self.given.names)]
+
+    def await_clones(self) -> None:
+        """Wait for the clones in flight that may be the group's."""
+        await_clones_of(self.session, self.common, self.given.group, self.given.names)
+
+    def validate(self, steps: Sequence[GroupStep]) -> None:
+        """Refuse the steps, before anything is done.
 
         Raises:
             VsphereError: a change is not possible, or ends machines that run without a word; the
                 text has every reason.
         """
-        wrong = refusals_of(steps, excluded)
+        wrong = refusals_of(steps, self.given.excluded)
         again = [step for step in steps if step.needs_place and step.kind is not StepKind.MAKE]
         if not wrong and again:
             wrong = self.reasons([step for step in steps if step in again or not step.new])
         if wrong:
-            count = sum(bool(step.refusals) for step in steps) or len(again)
-            raise failed(
-                "replacement-impossible/refused",
-                count=count,
-                reasons="; ".join(dict.fromkeys(wrong)),
-            )
+            raise _refused(sum(bool(step.refusals) for step in steps) or len(again), wrong)
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
         """Reasons that prevent the steps that need a place, in the current vCenter."""
@@ -213,47 +214,44 @@ class GroupRun:
 
     def carry_out(self, steps: Sequence[GroupStep]) -> None:
         """Carry out all steps. Failures are in `failures`; no step that others need is reverted."""
+        width, rolling = self.given.creation_width, self.given.rollout_width
         gone = [step for step in steps if step.kind is StepKind.REMOVE]
         begun = [step for step in gone if step.row and step.row.standing is Standing.PENDING]
         gone = [step for step in gone if step not in begun]
         made = [step for step in steps if step.kind in (StepKind.MAKE, StepKind.TAKE)]
         rolled = [step for step in steps if step.kind in (StepKind.CHANGE, StepKind.REPLACE)]
         self._prepare([step for step in rolled if step.kind is StepKind.REPLACE])
-        self.failures |= each(begun, self.rollout_width, self._remove)
-        rooms = self._rooms(made)
-        self.failures |= each(made, self.creation_width, lambda step: self._make(step, rooms))
+        self.failures |= each(begun, rolling, self._remove)
+        checked = self._checked(made)
+        self.failures |= each(made, width, lambda step: self._make(step, checked))
         self._roll(rolled)
         if gone and not self.failures.keys() & {step.name for step in rolled}:
-            self.failures |= each(gone, self.rollout_width, self._remove)
+            self.failures |= each(gone, rolling, self._remove)
             # A machine without a place may have one now.
             again = [step for step in made if self.failures.pop(step.name, None) is not None]
-            self.failures |= each(again, self.creation_width, self._make)
+            self.failures |= each(again, width, self._make)
 
-    def sweep(self, life: str, names: str) -> None:
+    def sweep(self) -> None:
         """Remove all machines of the group, also machines that a killed run made. A copy made
         outside stays, and a warning names it.
-
-        Args:
-            life: Id of the stack; machines of another one stay.
-            names: Prefix of the names of the group's machines; empty: unknown.
 
         Raises:
             VsphereError: one could not be removed; the others are.
         """
-        session, place = self.session, self.common["place"]["datacenter"]
-        await_clones_of(session, self.common, self.group, names)
-        with in_words(f"looking for machines of {self.group}"):
-            found = machines_of(session, datacenter_of(session, place), self.group, life)
-        rows = [row for row in found if row.life == life]
+        session, group = self.session, self.given.group
+        self.await_clones()
+        with in_words(f"looking for machines of {group}"):
+            center = datacenter_of(session, self.common["place"]["datacenter"])
+            rows = machines_of(session, center, self.given.life)
         for row in rows:
             if row.standing is Standing.COPY and row.instance_uuid not in session.checked:
                 session.checked.add(row.instance_uuid)
                 warn(said("foreign-machine/copy", machine=row))
-        steps = steps_of(dict(self.machines), {}, rows, {})
-        self.failures |= each(steps, self.rollout_width, self._remove)
+        _, steps = planned(self.machines, {}, rows)
+        self.failures |= each(steps, self.given.rollout_width, self._remove)
         if self.failures:
             listed = "; ".join(f"{name}: {text}" for name, text in sorted(self.failures.items()))
-            raise failed("fault/sweep", group=self.group, listed=listed)
+            raise failed("fault/sweep", group=group, listed=listed)
 
     def separate(self, wanted: Mapping[str, Machine], had: Any) -> None:
         """Write the DRS rule that keeps the machines of the group on different hosts, or remove the
@@ -265,28 +263,23 @@ class GroupRun:
         ]
         if not works or not (had or works[0].settings.separate_hosts):
             return
-        with in_words(f"separating the machines of {self.group}"):
+        with in_words(f"separating the machines of {self.given.group}"):
             owned = (work.find() for work in works)
             keep_apart(works[0], [live.reference for live in owned if live is not None])
 
-    def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
-        if not steps:
-            return None
-        works = [MachineWork(self.session, read_settings(step.new)) for step in steps]
-        rooms = Rooms(works[0])
-        new = {
-            work.uuid: work.settings
-            for work, step in zip(works, steps, strict=True)
-            if step.kind is StepKind.MAKE and not step.old
-        }
-        with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
-            # The reasons are reported for each machine.
-            if new:
-                rooms.checked = check_before(works[0], len(new))
-                rooms.assign(new, rooms.checked)
-        return rooms
+    def _checked(self, steps: Sequence[GroupStep]) -> Wish | None:
+        """Requirements of the new machines on a host, and a claim of a host for each that fits now;
+        None: they are checked one by one, and each reports what prevents it."""
+        new = [step.new for step in steps if step.kind is StepKind.MAKE and not step.old]
+        if new:
+            with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
+                works = [MachineWork(self.session, read_settings(node)) for node in new]
+                wish = check_before(works[0], len(works))
+                assign(works, wish)
+                return wish
+        return None
 
-    def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
+    def _make(self, step: GroupStep, checked: Wish | None = None) -> None:
         known = "" if step.row is None else step.row.instance_uuid
         if step.old and not known:  # the state has it, and vCenter does not list it
             seen = look(step.uuid, step.old) if step.uuid else None
@@ -294,10 +287,10 @@ class GroupRun:
                 self.machines[step.key] = change(step.uuid, seen, step.new)
                 return
             self.machines.pop(step.key, None)
-        self._made(step, known, rooms)
+        self._made(step, known, checked)
 
-    def _made(self, step: GroupStep, known_uuid: str, rooms: Rooms | None = None) -> None:
-        self.machines[step.key], late = make(step.new, known_uuid, rooms)
+    def _made(self, step: GroupStep, known_uuid: str, checked: Wish | None = None) -> None:
+        self.machines[step.key], late = make(step.new, known_uuid, checked)
         if late is not None:
             raise late
 
@@ -314,11 +307,12 @@ class GroupRun:
         """Change and replace: the first machine alone, then lanes. One that fails stops its lane,
         the first one all."""
         place = {step.key: number for number, step in enumerate(steps)}
-        with ThreadPoolExecutor(max(1, self.rollout_width)) as pool:
+        width, after = self.given.rollout_width, self.given.after
+        with ThreadPoolExecutor(max(1, width)) as pool:
             done: list[Future[bool]] = []
             for number, step in enumerate(steps):
-                lane = {max(number - self.rollout_width, 0)} if number else set[int]()
-                wave = {place[key] for key in self.after.get(step.key, ()) if key in place}
+                lane = {max(number - width, 0)} if number else set[int]()
+                wave = {place[key] for key in after.get(step.key, ()) if key in place}
                 before = [done[turn] for turn in sorted(lane | wave) if turn < number]
                 done.append(pool.submit(self._turn, step, before))
         for turn in done:
@@ -349,13 +343,14 @@ class GroupRun:
             VsphereError: one cannot be made; then nothing was changed.
         """
         lacking = [step for step in steps if step.row is not None and step.next is None]
-        failures = each(lacking, self.creation_width, self._clone)
+        failures = each(lacking, self.given.creation_width, self._clone)
         if failures:
-            raise failed(
-                "replacement-impossible/refused",
-                count=len(steps),
-                reasons="; ".join(text for _, text in sorted(failures.items())),
-            )
+            raise _refused(len(steps), [text for _, text in sorted(failures.items())])
+
+
+def _refused(count: int, reasons: Sequence[str]) -> VsphereError:
+    listed = "; ".join(dict.fromkeys(reasons))
+    return failed("replacement-impossible/refused", count=count, reasons=listed)
 
 
 def each(
@@ -389,4 +384,6 @@ def _outputs_of(row: Observed, common: Mapping[str, Any]) -> dict[str, Any]:
     """Outputs of a machine as a state would have them, from those of another one of its group."""
     known = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": row.name, "owner": row.owner, "generation": row.generation}
+    # A pool may leave its devices to its machines; a removal does not look at them.
+    own |= {"gpu": {"mode": "vgpu", "profile": "any"}}
     return {**known, **own, "life": row.life, "biosUuid": row.bios_uuid}

@@ -37,12 +37,8 @@ class StaticAddress(SpecModel):
 
 
 def network_config(addresses: Sequence[StaticAddress], macs: Sequence[str]) -> dict[str, Any]:
-    """cloud-init's configuration of the network: adapters without a static address have DHCP.
-
-    Args:
-        addresses: Static addresses.
-        macs: MAC address of each adapter that the machine has.
-    """
+    """cloud-init's configuration of the network: adapters, by their MAC addresses, without a static
+    address have DHCP."""
     known = {item.adapter: item for item in addresses}
     return {
         "version": 2,
@@ -140,13 +136,8 @@ def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
 
 
 def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -> Mapping[str, str]:
-    """Keys of the extra configuration that the guest's first boot reads.
-
-    Args:
-        instance_id: Of the machine.
-        of: Its declaration.
-        macs: MAC address of each adapter that it has.
-    """
+    """Keys of the extra configuration that the guest's first boot reads, with the MAC address of
+    each adapter that the machine has."""
     keys: dict[str, str] = {}
     texts, addresses, more = {"ignition.config.data": of.user_data}, of.addresses, of.meta_data
     if of.user_data_format == "ignition":

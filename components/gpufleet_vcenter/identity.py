@@ -32,18 +32,16 @@ PENDING = "gpufleet.pending"
 machines are removed when their declaration has changed."""
 
 
-def uuid_of(server: str, owner: str, generation: str, life: str = "") -> str:
+def uuid_of(server: str, owner: str, generation: str, life: str) -> str:
     """vCenter's instance uuid of a machine, lower case.
 
     Args:
         server: The vCenter's own instance uuid, so that a renamed server keeps its machines.
         owner: `organisation/project/stack/group/ordinal`.
         generation: Short digest of inputs that only a replacement can change.
-        life: Id of the stack. Default: unknown, as in states that were written before there was
-            one.
+        life: Id of the stack.
     """
-    parts = (server, owner, generation, *filter(None, (life,)))
-    return str(uuid.uuid5(NAMESPACE, "|".join(parts)))
+    return str(uuid.uuid5(NAMESPACE, "|".join((server, owner, generation, life))))
 
 
 class Standing(Enum):
@@ -67,8 +65,3 @@ def key_of(owner: str) -> str:
 def stack_of(owner: str) -> str:
     """`organisation/project/stack` of a machine or a group."""
     return "/".join(owner.split("/")[:3])
-
-
-def group_of(owner: str) -> str:
-    """Owner of the group of a machine."""
-    return owner.rpartition("/")[0]

@@ -80,19 +80,17 @@ class Host:
         """Processor time that can still be reserved."""
         return max(0, self.cpu_mhz - self.reserved_mhz)
 
-    def holding(self, machines: Collection[Observed], times: int = 1) -> "Host":
-        """The same once these machines run on it; `times` -1: once they run there no more."""
-        mib = times * sum(one.reserves_mib for one in machines)
-        mhz = times * sum(one.cpu_reservation_mhz for one in machines)
-        return replace(
-            self, reserved_mib=self.reserved_mib + mib, reserved_mhz=self.reserved_mhz + mhz
-        )
-
-    def without(self, machines: Collection[str]) -> "Host":
-        """The same once the machines with these instance uuids are gone."""
-        gone = [held for held in self.holdings if held.instance_uuid in machines]
-        left = tuple(held for held in self.holdings if held.instance_uuid not in machines)
-        return replace(self, holdings=left).holding([held for held in gone if held.is_on], -1)
+    def later(self, coming: Sequence[Observed] = (), gone: Collection[str] = ()) -> "Host":
+        """The same once these machines run on it, in place of their entries as powered-off ones,
+        and those with these instance uuids are gone."""
+        leave = {*gone, *(one.instance_uuid for one in coming)}
+        left = [held for held in self.holdings if held.instance_uuid not in leave]
+        ended = [held for held in self.holdings if held.instance_uuid in leave and held.is_on]
+        mib = sum(one.reserves_mib for one in coming) - sum(one.reserves_mib for one in ended)
+        mhz = sum(one.cpu_reservation_mhz for one in coming)
+        mhz += self.reserved_mhz - sum(one.cpu_reservation_mhz for one in ended)
+        reserved = {"reserved_mib": self.reserved_mib + mib, "reserved_mhz": mhz}
+        return replace(self, holdings=(*left, *coming), **reserved)
 
     @property
     def free_memory_mib(self) -> int:
@@ -106,20 +104,11 @@ class Inventory:
 
     hosts: tuple[Host, ...]
 
-    def with_holdings(self, more: Mapping[str, Sequence[Observed]]) -> "Inventory":
-        """The inventory with these machines, by name of their host, running there: their entries as
-        powered-off machines are left out."""
-        hosts: list[Host] = []
-        for host in self.hosts:
-            coming = more.get(host.name, ())
-            known = {held.instance_uuid for held in coming}
-            stays = (held for held in host.holdings if held.instance_uuid not in known)
-            hosts.append(replace(host, holdings=(*stays, *coming)).holding(coming))
-        return Inventory(tuple(hosts))
-
-    def without(self, machines: Collection[str]) -> "Inventory":
-        """The same once the machines with these instance uuids are gone."""
-        return Inventory(tuple(host.without(machines) for host in self.hosts))
+    def later(
+        self, coming: Mapping[str, Sequence[Observed]], gone: Collection[str] = ()
+    ) -> "Inventory":
+        """The same once these machines run, by name of their host, and others are gone."""
+        return Inventory(tuple(one.later(coming.get(one.name, ()), gone) for one in self.hosts))
 
     def by_name(self) -> Mapping[str, Host]:
         """Host by name."""
@@ -246,11 +235,8 @@ def _gpu(device: Any, passthrough: Any | None, graphics: Any | None) -> Physical
     )
 
 
-def _state(passthrough: Any | None) -> PassthroughState:
-    if passthrough is None or not passthrough.passthruCapable:
+def _state(of: Any | None) -> PassthroughState:
+    if of is None or not of.passthruCapable:
         return PassthroughState.NONE
-    if passthrough.passthruActive:
-        return PassthroughState.ACTIVE
-    if passthrough.passthruEnabled:
-        return PassthroughState.ENABLED
-    return PassthroughState.CAPABLE
+    idle = PassthroughState.ENABLED if of.passthruEnabled else PassthroughState.CAPABLE
+    return PassthroughState.ACTIVE if of.passthruActive else idle

@@ -18,7 +18,8 @@ from gpufleet.partition.vgpu import parse_type
 from gpufleet_vcenter.errors import rows_of
 from gpufleet_vcenter.inventory import Host, Inventory, PassthroughState, read_inventory
 from gpufleet_vcenter.lookup import by_name
-from gpufleet_vcenter.opened import asked, read_settings
+from gpufleet_vcenter.outputs import read_settings
+from gpufleet_vcenter.owned import asked
 from gpufleet_vcenter.placement import Wish, places
 from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.session import Session
@@ -69,13 +70,13 @@ def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) 
     A machine with our marks and the name of a machine of the pool belongs to the pool.
     """
     running = {
-        held.name: (host.name, held.group)
+        held.name: (host.name, held.life)
         for host in inventory.hosts
         for held in host.holdings
-        if held.group
+        if held.life
     }
     there = [running[one.name] for one in machines if one.name in running]
-    life = min((group for _, group in there), default="")
+    life = min((life for _, life in there), default="none")
     absent = [one.model_copy(update={"life": life}) for one in machines if one.name not in running]
     found = list(places(inventory, absent, Wish(machines[0]))) if absent else []
     return {

@@ -34,6 +34,12 @@ class FoundStore:
     """Name as vCenter writes it in paths of files."""
 
 
+def _object(kind: str) -> Any:
+    """An object of this kind that a declaration may name; None: it names none."""
+    field = to_snake(kind)
+    return cached_property(lambda self: self.named(kind, getattr(self.place, field)))
+
+
 class FoundPlace:
     """The objects that a declaration names, each looked up when it is first needed: a change of a
     machine that runs does not need the template.
@@ -43,28 +49,28 @@ class FoundPlace:
     """
 
     def __init__(self, session: Session, place: Place, stores: tuple[str, ...] = ()) -> None:
-        """Nothing is looked up yet.
+        """Nothing is looked up yet. The stores are those of further disks, by name."""
+        self._session, self.place, self._stores = session, place, stores
 
-        Args:
-            place: The declaration.
-            stores: Datastores of further disks, as the declaration names them.
-        """
-        self._session, self._place, self._stores = session, place, stores
-
-    def _named(self, kind: str, name: str | None, root: Any = None) -> Any:
+    def named(self, kind: str, name: str | None, root: Any = None) -> Any:
+        """The object of this name; None: no name."""
         if name is None:
             return None
         return by_name(self._session, root or self.datacenter, kind, name)
 
+    compute = _object("cluster")
+    """Cluster, or the compute resource of a standalone host."""
+    template = _object("template")
+    """The template, or the machine that is cloned."""
+    datastore = _object("datastore")
+    """The datastore, where one is declared."""
+    pod = _object("datastoreCluster")
+    """The datastore cluster, where one is declared."""
+
     @cached_property
     def datacenter(self) -> Any:
         """The datacenter."""
-        return datacenter_of(self._session, self._place.datacenter)
-
-    @cached_property
-    def compute(self) -> Any:
-        """Cluster, or the compute resource of a standalone host."""
-        return self._named("cluster", self._place.cluster)
+        return datacenter_of(self._session, self.place.datacenter)
 
     @property
     def is_cluster(self) -> bool:
@@ -74,9 +80,9 @@ class FoundPlace:
     @cached_property
     def pool(self) -> Any:
         """Resource pool; without a declaration the root pool."""
-        name = self._place.resource_pool
+        name = self.place.resource_pool
         if name is not None:
-            return self._named("resourcePool", name, self.compute)
+            return self.named("resourcePool", name, self.compute)
         known = one(self._session, self.compute, vim.ComputeResource, ("resourcePool",)) or {}
         return known.get("resourcePool")
 
@@ -85,27 +91,12 @@ class FoundPlace:
         """Folder of the machines; without a declaration the datacenter's."""
         known = one(self._session, self.datacenter, vim.Datacenter, ("vmFolder",)) or {}
         root = known.get("vmFolder")
-        return self._named("folder", self._place.folder, root) or root
-
-    @cached_property
-    def template(self) -> Any:
-        """The template, or the machine that is cloned."""
-        return self._named("template", self._place.template)
-
-    @cached_property
-    def datastore(self) -> Any | None:
-        """The datastore, where one is declared."""
-        return self._named("datastore", self._place.datastore)
-
-    @cached_property
-    def pod(self) -> Any | None:
-        """The datastore cluster, where one is declared."""
-        return self._named("datastoreCluster", self._place.datastore_cluster)
+        return self.named("folder", self.place.folder, root) or root
 
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
         """An adapter for each that is declared."""
-        named = ((self._named("network", name), kind) for name, kind in self._place.adapters)
+        named = ((self.named("network", name), kind) for name, kind in self.place.adapters)
         return tuple(
             WantedAdapter(item and found_network(self._session, item), kind) for item, kind in named
         )
@@ -113,13 +104,13 @@ class FoundPlace:
     @cached_property
     def policy(self) -> str | None:
         """Id of the storage policy."""
-        name = self._place.storage_policy
+        name = self.place.storage_policy
         return None if name is None else policy_id(self._session, name)
 
     @cached_property
     def disk_stores(self) -> Mapping[str, FoundStore]:
         """Datastores of further disks, as the declaration names them."""
-        stores = {name: self._named("datastore", name) for name in self._stores}
+        stores = {name: self.named("datastore", name) for name in self._stores}
         found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
         names = {store: str(known["name"]) for store, known in found if "name" in known}
         return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
@@ -214,17 +205,6 @@ def inventory_path(session: Session, item: Any) -> str:
         names.append(found["name"])
         current = found["parent"]
     return "/" + "/".join(reversed(names))
-
-
-def machines_with(session: Session, datacenter: Any, instance_uuid: str) -> list[Any]:
-    """Every machine with this instance uuid; vCenter keeps it unique, a restored copy may not."""
-    index = session.content.searchIndex
-    found = session.call(
-        lambda: index.FindAllByUuid(
-            datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
-        )
-    )
-    return list(found)
 
 
 _VERSION = "pbm.version.version11"

@@ -1,13 +1,10 @@
 # pyright: standard
 """The resources of a group of machines: its id, and the group."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
-
-from gpufleet_vcenter.outputs import digest
 
 GROUP = "gpufleet:vsphere:MachineGroup"
 """Type of the machines of a pool. Its inputs `nodes` have those of each machine by key (fields of
@@ -24,10 +21,6 @@ of the group in its marks. An update has that group, which keeps or removes it, 
 removes the resource of the id next, with all machines of the id."""
 
 _OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
-_DYNAMIC = "pulumi-python:dynamic/gpufleet:VsphereGpuNodeBatch"
-
-_REPLACES = ("name", "userDataFormat")
-"""Inputs that only another machine can have, next to place, server and user data."""
 
 
 class VcenterResource(pulumi.CustomResource):
@@ -36,58 +29,9 @@ class VcenterResource(pulumi.CustomResource):
     def __init__(
         self, kind: str, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
-        """Register it.
-
-        Args:
-            kind: `GROUP` or `OWNER`.
-        """
+        """Register it: its kind is `GROUP` or `OWNER`."""
         super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
 
     def output(self, name: str) -> pulumi.Output[Any]:
         """An output by its name."""
         return cast("pulumi.Output[Any]", pulumi.get(self, name))
-
-
-def formerly(name: str) -> pulumi.ResourceOptions:
-    """Alias for a group that replaces a batch of earlier versions, whose state has the declaration
-    of every machine.
-
-    Args:
-        name: Name of the batch.
-    """
-    aliases = [pulumi.Alias(name=name, type_=kind) for kind in (BATCH, _DYNAMIC)]
-    return pulumi.ResourceOptions(aliases=aliases)
-
-
-def generation(given: Mapping[str, Any]) -> Any:
-    """Digest of all inputs whose change replaces the machine, 12 hexadecimal digits; not secret.
-
-    Args:
-        given: Inputs of the machine, without the digest.
-    """
-    boot = given.get("bootSha256") or ""
-    read_once = ("userData", "vendorData", "metaData", "addresses")
-    if given.get("ignoreUserDataChanges", False):
-        boot, read_once = "", ()
-    elif boot:
-        read_once = read_once[1:]
-
-    def decided(parts: dict[str, Any]) -> str:
-        place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
-        vendor_data = parts.get("vendorData")
-        decides = {
-            **{key: parts[key] for key in _REPLACES},
-            "server": endpoint.get("server"),
-            "datacenter": place.get("datacenter"),
-            "template": place.get("template"),
-            "userData": boot or digest(str(parts.get("userData") or "")),
-            # Absent, they leave the digest as it was before there were any.
-            **{key: parts[key] for key in ("metaData", "addresses") if parts.get(key)},
-            **({"vendorData": digest(vendor_data)} if vendor_data else {}),
-        }
-        text = json.dumps(decides, sort_keys=True, separators=(",", ":"), default=str)
-        return digest(text)[:12]
-
-    keys = (*_REPLACES, "place", "endpoint", *read_once)
-    known = pulumi.Output.all(**{key: given.get(key) for key in keys})
-    return pulumi.Output.unsecret(known.apply(decided))

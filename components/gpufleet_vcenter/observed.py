@@ -196,7 +196,7 @@ class Observed:
 
     @property
     def life(self) -> str:
-        """Id of its group in the stack; empty: it was made before there were ids."""
+        """Id of its group in the stack; empty: not made by gpufleet, or before 0.1.0."""
         return self.extra_config.get(identity.LIFE, "")
 
     @property
@@ -204,28 +204,15 @@ class Observed:
         """Whether it is not complete."""
         return bool(self.extra_config.get(identity.PENDING))
 
-    @property
-    def group(self) -> str:
-        """Id of its group in the stack, or the owner of the group for machines from before these
-        ids; empty: not made by gpufleet."""
-        return self.life or identity.group_of(self.owner)
-
-    def standing_in(self, server: str, group: str, life: str) -> Standing:
-        """Relation to a group, for creation, sweeping and reports.
+    def standing_in(self, life: str) -> Standing:
+        """Relation to the group with this id, for creation, sweeping and reports.
 
         vCenter copies the extra configuration with the marks, and gives a copy an instance uuid of
         its own.
-
-        Args:
-            server: The vCenter's own instance uuid.
-            group: Owner of the group. It is used only if the group has no id.
-            life: Id of the group in its stack; empty: the state is older than these ids.
         """
-        ours = self.life == life if life else identity.group_of(self.owner) == group
-        if not self.owner or not ours:
+        if not life or self.life != life:
             return Standing.FOREIGN
-        made = identity.uuid_of(server, self.owner, self.generation)
-        if self.instance_uuid != (self.extra_config.get(identity.UUID) or made).lower():
+        if self.instance_uuid != self.extra_config.get(identity.UUID, "").lower():
             return Standing.COPY
         return Standing.PENDING if self.is_pending else Standing.OURS
 

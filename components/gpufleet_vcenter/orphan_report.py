@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from gpufleet_vcenter.identity import Standing, group_of, stack_of
+from gpufleet_vcenter.identity import Standing, stack_of
 from gpufleet_vcenter.lookup import inventory_path
-from gpufleet_vcenter.node import BATCH, GROUP, MACHINE, OWNER
+from gpufleet_vcenter.node import GROUP, OWNER
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.opened import asked
+from gpufleet_vcenter.owned import asked
 from gpufleet_vcenter.remove import marked_machines
-
-_NODES = (MACHINE, ":VsphereGpuNode")
-"""Types of one machine in states of earlier versions."""
-_GROUPS = (GROUP, BATCH, ":VsphereGpuNodeBatch")
 
 
 class StateStanding(StrEnum):
@@ -44,8 +40,6 @@ class Declared:
     """Instance uuid of each machine that a resource has."""
     ids: set[str]
     """Ids of groups: the next update handles machines with such an id and without a resource."""
-    groups: set[str]
-    """Owners of groups, for machines that were made before there were ids."""
 
 
 def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ()) -> Declared:
@@ -58,67 +52,39 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
     Raises:
         ValueError: a document is not an exported state.
     """
-    found = Declared(set(stacks), set(), set(), set())
+    found = Declared(set(stacks), set(), set())
     for state in states:
         deployment: Mapping[str, Any] | None = state.get("deployment")
         if deployment is None:
             raise ValueError("it has no `deployment`: give the output of `pulumi stack export`")
-        operations = deployment.get("pending_operations") or []
         for resource in deployment.get("resources") or []:
             _read(resource, found)
-            found.uuids.update(_uuids(resource))
-        for operation in operations:
-            _read(operation.get("resource") or {}, found)
+        for operation in deployment.get("pending_operations") or []:
+            _read({**(operation.get("resource") or {}), "outputs": {}}, found)
     return found
 
 
 def _read(resource: Mapping[str, Any], found: Declared) -> None:
-    """Add the group of a resource, if the state has it unencrypted."""
-
-    def texts(name: str, *types: str) -> set[str]:
-        parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
-        known = {part[name] for part in parts if isinstance(part.get(name), str)}
-        return known if _of(resource, *types) else set()
-
-    groups = texts("group", *_GROUPS, OWNER)
-    found.groups.update(groups)
-    found.stacks.update(stack_of(owner) for owner in groups | texts("owner", *_NODES))
-    found.ids.update(texts("life", *_GROUPS, *_NODES))
-    if _of(resource, OWNER) and resource.get("id"):
-        found.ids.add(str(resource["id"]))
+    """Add the group of a resource. The list of its machines may be encrypted; their ids are not."""
+    kind, given, outs = (resource.get(name) or {} for name in ("type", "inputs", "outputs"))
+    if kind not in (GROUP, OWNER):
+        return
+    found.stacks.add(stack_of(str(given.get("group", ""))))
+    life = resource.get("id") if kind == OWNER else given.get("life")
+    found.ids.update({str(life)} if life else ())
+    rows: Mapping[str, Any] = outs.get("ids") or {}
+    found.uuids.update(str(row["instanceUuid"]).lower() for row in rows.values())
 
 
-def _of(resource: Mapping[str, Any], *types: str) -> bool:
-    return str(resource.get("type", "")).endswith(types)
-
-
-def _uuids(resource: Mapping[str, Any]) -> set[str]:
-    """Instance uuids of the machines that a resource has. The list of machines may be secret."""
-    if _of(resource, *_NODES):
-        return {str(resource.get("id", "")).lower()}
-    rows: Mapping[str, Any] = (resource.get("outputs") or {}).get("ids") or {}
-    ours = rows.values() if _of(resource, GROUP) else ()
-    return {str(row["instanceUuid"]).lower() for row in ours}
-
-
-def state_standing(server: str, live: Observed, declared: Declared) -> StateStanding:
-    """Relation of a machine to the states.
-
-    Args:
-        server: The vCenter's own instance uuid.
-        live: The machine, with its marks.
-        declared: Machines and groups in the states.
-    """
-    owner, life = live.owner, live.life
-    own = live.standing_in(server, group_of(owner), life)
-    if own is Standing.COPY:
+def state_standing(live: Observed, declared: Declared) -> StateStanding:
+    """Relation of a machine to the states."""
+    if live.standing_in(live.life) is Standing.COPY:
         return StateStanding.COPY
     if live.instance_uuid in declared.uuids:
         return StateStanding.DECLARED
-    of_group = own is Standing.PENDING and group_of(owner) in declared.groups
-    if life in declared.ids or (not life and of_group):
+    if live.life in declared.ids:
         return StateStanding.PENDING
-    known = stack_of(owner) in declared.stacks
+    known = stack_of(live.owner) in declared.stacks
     return StateStanding.ORPHAN if known else StateStanding.ELSEWHERE
 
 
@@ -140,7 +106,7 @@ def ask_orphans(
         for live in marked_machines(session, center):
             rows.append(
                 {
-                    "standing": state_standing(session.server_id, live, declared).value,
+                    "standing": state_standing(live, declared).value,
                     "name": live.name,
                     "path": inventory_path(session, live.reference),
                     "moRef": live.moref,

@@ -3,18 +3,22 @@ differences from the declaration, which a refresh shows and the next update fixe
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.adapters import unmatched
-from gpufleet_vcenter.described import Tag, tags_of
+from pyVmomi import vim
+
+from gpufleet_vcenter.adapters import adapter_type, found_network, on_network, unmatched
+from gpufleet_vcenter.described import Tag, found_on, tags_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, first_disk, plugged_disks, store_of
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.properties import UNKNOWN, plain_differences
-from gpufleet_vcenter.settings import NodeSettings, Place
+from gpufleet_vcenter.reading import one
+from gpufleet_vcenter.settings import NodeSettings, Place, normalised, parsed
 from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of
 
 
@@ -38,6 +42,27 @@ class MachineContext:
     """Time since which its node is not Ready, if the machine is to be replaced for that."""
     cannot_be_replaced: str = ""
     """Reason why it cannot be replaced although its node is lost; empty: it can."""
+
+
+def seen_now(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
+    """Present facts about a machine; its outputs of before tell whether it was adopted, and its
+    firmware."""
+    session, host = work.session, live.host
+    about = None if host is None else one(session, host, vim.HostSystem, ("name",))
+    # Names of the machine's networks are read only if adapters are declared.
+    told = any(network is not None for network, _ in work.settings.place.adapters)
+    found = [found_network(session, network) for network in live.networks if told]
+    names = {network.id: network.name for network in found}
+    return MachineContext(
+        "" if about is None else str(about["name"]),
+        bool(olds.get("adopted", False)),
+        str(olds.get("firmware") or live.firmware),
+        *found_on(session, work.settings, live),
+        [
+            {"network": names.get(on_network(card), ""), "adapter": adapter_type(card)}
+            for card in live.adapters
+        ],
+    )
 
 
 def drifted(settings: NodeSettings, live: Observed, seen: MachineContext) -> dict[str, Any]:
@@ -104,44 +129,6 @@ def device_row(mode: str, what: str, label: str) -> dict[str, str]:
     return {"mode": mode, "what": what, **({"label": label} if label else {})}
 
 
-OBSERVED = frozenset(
-    (
-        *("drifted", "instanceUuid", "biosUuid", "moRef", "host", "powerState", "firmware"),
-        *("hardwareVersionActual", "guestIdActual", "macAddresses", "ipAddress", "gpuDevices"),
-        *("datastore", "disks"),
-        *("nodeName", "providerId", "adopted", "warnings"),
-    )
-)
-"""Outputs that are no inputs."""
-
-CUSTOM_TIMEOUT = "customTimeout"
-"""Seconds that the resource's `customTimeouts` allow for this call: bounds each step of it."""
-
-SECRETS = ("userData", "vendorData")
-"""Inputs that are secret: the state has their digests."""
-
-
-def digest(text: str) -> str:
-    """Digest that the state keeps instead of user data."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def digest_name(name: str) -> str:
-    """Output that holds the digest of a secret input."""
-    return f"{name}Sha256"
-
-
-def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs as they may be stored: first-boot data only as its digest."""
-    without = (*SECRETS, "__provider", CUSTOM_TIMEOUT)
-    kept = {key: value for key, value in properties.items() if key not in without}
-    for name in SECRETS:
-        text = properties.get(name)
-        if isinstance(text, str):
-            kept[digest_name(name)] = UNKNOWN if text == UNKNOWN else digest(text)
-    return kept
-
-
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
     # If the declaration names all adapters, others are undeclared.
@@ -166,38 +153,88 @@ def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> l
     ]
 
 
+_SEEN: Mapping[str, Callable[[NodeSettings, Observed, MachineContext], Any]] = {
+    "drifted": drifted,
+    "instanceUuid": lambda _, live, __: live.instance_uuid,
+    "biosUuid": lambda _, live, __: live.bios_uuid,
+    "moRef": lambda _, live, __: live.moref,
+    "host": lambda _, __, seen: seen.host,
+    "powerState": lambda _, live, __: live.power,
+    "hardwareVersionActual": lambda _, live, __: live.hardware_version,
+    "guestIdActual": lambda _, live, __: live.guest_id,
+    "firmware": lambda _, __, seen: seen.firmware,
+    "macAddresses": lambda _, live, __: list(live.mac_addresses),
+    "ipAddress": lambda _, live, __: live.address,
+    "gpuDevices": lambda _, live, __: [
+        {**device_row(*gpu.backing), "assigned": gpu.assigned} for gpu in live.gpus
+    ],
+    "datastore": lambda _, live, __: store_of(live),
+    "disks": lambda _, live, __: [
+        {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
+        for disk in plugged_disks(live)
+    ],
+    "nodeName": lambda settings, _, __: settings.name,
+    # The form the vSphere cloud provider gives its nodes.
+    "providerId": lambda _, live, __: f"vsphere://{live.bios_uuid}",
+    "adopted": lambda _, __, seen: seen.adopted,
+    "warnings": _warnings,
+}
+OBSERVED = frozenset(_SEEN)
+"""Outputs that are no inputs."""
+
+CUSTOM_TIMEOUT = "customTimeout"
+"""Seconds that the resource's `customTimeouts` allow for this call: bounds each step of it."""
+
+SECRETS = ("userData", "vendorData")
+"""Inputs that are secret: the state has their digests."""
+
+
+def declared(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs among inputs or outputs."""
+    others = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
+    return {key: value for key, value in properties.items() if key not in others}
+
+
+def read_settings(given: Mapping[str, Any]) -> NodeSettings:
+    """The inputs of a machine, or the part of them in the state.
+
+    Raises:
+        VsphereError: they are not usable; the text names each problem and no secret.
+    """
+    settings = parsed(NodeSettings, normalised(declared(given)), "the inputs are not usable")
+    if (seconds := given.get(CUSTOM_TIMEOUT)) is None:
+        return settings
+    limits = settings.timeouts.model_dump().items()
+    update = {key: min(value, int(seconds)) for key, value in limits}
+    timeouts = settings.timeouts.model_copy(update=update)
+    return settings.model_copy(update={"timeouts": timeouts})
+
+
+def digest(text: str) -> str:
+    """Digest that the state keeps instead of user data."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_name(name: str) -> str:
+    """Output that holds the digest of a secret input."""
+    return f"{name}Sha256"
+
+
+def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as they may be stored: first-boot data only as its digest."""
+    without = (*SECRETS, "__provider", CUSTOM_TIMEOUT)
+    kept = {key: value for key, value in properties.items() if key not in without}
+    for name in SECRETS:
+        text = properties.get(name)
+        if isinstance(text, str):
+            kept[digest_name(name)] = UNKNOWN if text == UNKNOWN else digest(text)
+    return kept
+
+
 def outputs(
     properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
 ) -> dict[str, Any]:
-    """All outputs. `drifted` contains the differences from the declaration.
-
-    Args:
-        properties: The inputs, or the outputs of before.
-        settings: The same, read.
-        seen: Facts about the machine that its own properties do not contain.
-    """
-    return {
-        **inputs_kept(properties),
-        "drifted": drifted(settings, live, seen),
-        "instanceUuid": live.instance_uuid,
-        "biosUuid": live.bios_uuid,
-        "moRef": live.moref,
-        "host": seen.host,
-        "powerState": live.power,
-        "hardwareVersionActual": live.hardware_version,
-        "guestIdActual": live.guest_id,
-        "firmware": seen.firmware,
-        "macAddresses": list(live.mac_addresses),
-        "ipAddress": live.address,
-        "gpuDevices": [{**device_row(*gpu.backing), "assigned": gpu.assigned} for gpu in live.gpus],
-        "datastore": store_of(live),
-        "disks": [
-            {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
-            for disk in plugged_disks(live)
-        ],
-        "nodeName": settings.name,
-        # The form the vSphere cloud provider gives its nodes.
-        "providerId": f"vsphere://{live.bios_uuid}",
-        "adopted": seen.adopted,
-        "warnings": _warnings(settings, live, seen),
-    }
+    """All outputs, from the inputs, or the outputs of before, and the same read. `drifted` contains
+    the differences from the declaration."""
+    facts = {name: value(settings, live, seen) for name, value in _SEEN.items()}
+    return {**inputs_kept(properties), **facts}

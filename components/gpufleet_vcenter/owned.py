@@ -1,24 +1,52 @@
 # pyright: standard
-"""The one machine that is worked on: found by its uuid, believed by its marks."""
+"""Logins, and the one machine that is worked on: found by its uuid, believed by its marks."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter import identity
+from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import FoundPlace, machines_with
+from gpufleet_vcenter.lookup import FoundPlace, datacenter_of
 from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import events, one, properties
-from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import in_words, wait
+from gpufleet_vcenter.session import Session, session_for
+from gpufleet_vcenter.settings import Endpoint, NodeSettings, parsed
+from gpufleet_vcenter.tasks import Begin, changed_until, in_words, wait
 
 CLONE_STARTS = "VmBeingClonedEvent"
+
+
+def logged_in(endpoint: Endpoint) -> Session:
+    """The process's login to the vCenter.
+
+    Raises:
+        VsphereError: there are no credentials, or the vCenter cannot be talked to.
+    """
+    with in_words(f"logging in to {endpoint.server}"):
+        return session_for(endpoint, credentials(endpoint.credentials_key))
+
+
+@contextmanager
+def asked(
+    endpoint: Mapping[str, Any], datacenter: str, doing: str
+) -> Generator[tuple[Session, Any]]:
+    """A login and the datacenter, outside a deployment.
+
+    Args:
+        endpoint: Fields of `Endpoint`, camelCase; None: absent.
+
+    Raises:
+        VsphereError: a field is invalid, the vCenter cannot be reached, or the name is not found.
+    """
+    given = {key: value for key, value in endpoint.items() if value is not None}
+    session = logged_in(parsed(Endpoint, given, "the vCenter cannot be addressed"))
+    with in_words(doing):
+        yield session, datacenter_of(session, datacenter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +72,7 @@ class MachineWork:
         """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
         of = self.settings
         marks = {**identity.SCHEMA, identity.OWNER: of.owner, identity.GENERATION: of.generation}
-        marks |= {identity.LIFE: of.life, identity.UUID: self.uuid} if of.life else {}
+        marks |= {identity.LIFE: of.life, identity.UUID: self.uuid}
         return {**marks, identity.PENDING: "true"} if self.pending else marks
 
     def owns(self, live: Observed) -> bool:
@@ -53,15 +81,10 @@ class MachineWork:
         return self.is_key(live) and declared.items() <= live.extra_config.items()
 
     def is_key(self, live: Observed) -> bool:
-        """Whether the machine is this one of the group, or another generation of it.
-
-        The id of the stack and the key decide; the names of project and stack, which change when
-        a stack is renamed, only where one of the two has no id.
-        """
+        """Whether the machine is this one of the group, or another generation of it: id and key
+        decide, not the names of project and stack, which change when a stack is renamed."""
         of = self.settings
-        if of.life and live.life:
-            return live.life == of.life and live.key == identity.key_of(of.owner)
-        return live.owner == of.owner
+        return live.life == of.life and live.key == identity.key_of(of.owner)
 
     @property
     def place(self) -> FoundPlace:
@@ -73,16 +96,18 @@ class MachineWork:
             self.session.places[known] = FoundPlace(self.session, place, stores)
         return self.session.places[known]
 
-    def standing(self, live: Observed) -> Standing:
-        """Relation of a machine in vCenter to the group of this machine."""
-        of, server = self.settings, self.session.server_id
-        return live.standing_in(server, of.group, of.life)
-
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, with any owner."""
         index, folder = self.session.content.searchIndex, self.place.folder
         found = self.session.call(lambda: index.FindChild(folder, self.settings.name))
         return observe(self.session, found) if isinstance(found, vim.VirtualMachine) else None
+
+    def all_with(self, uuid: str) -> list[Observed]:
+        """Every machine with this instance uuid; vCenter keeps it unique, a restored copy may
+        not."""
+        find, center = self.session.content.searchIndex.FindAllByUuid, self.place.datacenter
+        listed = self.session.call(lambda: find(center, uuid, True, True))
+        return [live for item in listed if (live := observe(self.session, item)) is not None]
 
     def find(self, moref: str = "") -> Observed | None:
         """Current state of our machine; None: it does not exist.
@@ -95,8 +120,7 @@ class MachineWork:
             VsphereError: a machine with this uuid is not ours, there are several, or it is not
                 shown.
         """
-        machines = machines_with(self.session, self.place.datacenter, self.uuid)
-        found = [live for item in machines if (live := observe(self.session, item)) is not None]
+        found = self.all_with(self.uuid)
         if len(found) == 1 and self.owns(found[0]):
             return found[0]
         if found:
@@ -123,6 +147,44 @@ def _check_gone(work: MachineWork, moref: str) -> None:
         return  # another machine has the reference now
     name = live.name or "a machine without a name"
     raise failed("unreadable-machine/not-found", work=work, moref=moref, name=name)
+
+
+def still_there(session: Session, live: Observed) -> Observed:
+    """The machine at present.
+
+    Raises:
+        VsphereError: it was removed meanwhile.
+    """
+    now = observe(session, live.reference)
+    if now is None:
+        raise failed("not-found/removed", live=live)
+    return now
+
+
+def changed(
+    work: MachineWork,
+    live: Observed,
+    lacking: Callable[[Observed], Begin | None],
+    what: str = "",
+    mmio_gib: int | None = None,
+) -> Observed:
+    """The machine after the changes that it lacks.
+
+    Args:
+        lacking: The change that the machine needs; None: none.
+        what: What is changed, for errors. Default: the machine.
+        mmio_gib: As in `changed_until`.
+    """
+    now, known = live, True
+
+    def begin() -> Begin | None:
+        nonlocal now, known
+        now, known = now if known else still_there(work.session, now), False
+        return lacking(now)
+
+    seconds, name = work.settings.timeouts.reconfigure, what or live.name
+    changed_until(work.session, live.reference, begin, seconds, name, "machine", mmio_gib)
+    return now
 
 
 def await_clones(

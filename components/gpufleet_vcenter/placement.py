@@ -1,10 +1,16 @@
-"""Host of each new machine, and the unmet requirements of the other hosts.
+"""Host of each new machine, the unmet requirements of the other hosts, and the claimed host slots.
 
-All machines of one call are equal, so the capacity of a host is a number, and filling hosts by
+All machines of one wish are equal, so the capacity of a host is a number, and filling hosts by
 number is exact: no other order fits more machines.
+
+Two concurrent creates would both see the last free GPU. Each claims its host before it clones. A
+claim counts until the inventory shows the machine running. It ends when the machine runs, or has
+failed, and not between a look at the inventory and the choice of a host.
 """
 
 import sys
+import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,8 +20,9 @@ from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.identity import LIFE
-from gpufleet_vcenter.inventory import Host, Inventory
+from gpufleet_vcenter.inventory import Host, Inventory, read_host, read_inventory
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
@@ -24,6 +31,7 @@ from gpufleet_vcenter.settings import (
     SharedProfile,
 )
 from gpufleet_vcenter.slots import Slots, dynamic_slots, fixed_slots, profile_slots
+from gpufleet_vcenter.tasks import turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Wish:
             memory_mib=settings.memory_mib,
             cpu_reservation_mhz=self.mhz(host),
             instance_uuid=machine,
-            extra_config={LIFE: settings.life or settings.group},
+            extra_config={LIFE: settings.life},
         )
 
 
@@ -149,8 +157,7 @@ def slots_of(host: Host, wish: Wish) -> Slots:
         lacking += [f"NICs: {text}" for text in by_nic.limits]
         free = min(free, by_nic.free)
     if wish.at_most_per_host is not None:
-        group = settings.life or settings.group
-        there = sum(held.group == group for held in host.holdings)
+        there = sum(held.life == settings.life for held in host.holdings)
         free = min(free, wish.at_most_per_host - there)
         if there >= wish.at_most_per_host:
             lacking.append(f"has {there} machines of the group, the most per host")
@@ -197,12 +204,8 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
 def places(
     inventory: Inventory, absent: Sequence[NodeSettings], common: Wish
 ) -> Iterator[MachinePlacement]:
-    """Placements of the machines of one group, one for each kind of machine. Each placement takes
-    earlier ones into account.
-
-    Args:
-        common: Requirements of all of them on a host.
-    """
+    """Placements of the machines of one group, one for each kind of machine; all have common
+    requirements on a host. Each placement takes earlier ones into account."""
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
     for settings in sorted(absent, key=most_bound_first):
         kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
@@ -215,7 +218,7 @@ def places(
             for settings, name in zip(alike, placement.hosts, strict=True):
                 held = wish.holding(settings.name, hosts[name], settings.name)
                 coming.setdefault(name, []).append(held)
-            inventory = inventory.with_holdings(coming)
+            inventory = inventory.later(coming)
 
 
 def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
@@ -223,3 +226,112 @@ def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
     take the place of one that cannot."""
     allowed = settings.place.hosts
     return not settings.fixed_addresses, len(allowed) or sys.maxsize
+
+
+def check_still_fits(work: MachineWork, live: Observed) -> None:
+    """Refuse a host that another process has used meanwhile: claims are known in one process only,
+    and attached devices are known to all.
+
+    Each process looks after it has attached its devices. Of two machines that are not complete, the
+    one that was changed first has the host: the other one sees it. The machine is off, and has its
+    devices.
+
+    Raises:
+        VsphereError: the host has no room for it; the text says what it lacks.
+    """
+    host, mine = read_host(work.session, live.host), (live.change_version, live.instance_uuid)
+    others: list[Observed] = []
+    claimed = 0
+    for held in host.holdings:
+        coming = held.is_pending and not held.is_on
+        theirs = (held.change_version, held.instance_uuid)
+        if held.instance_uuid == mine[1] or (coming and theirs > mine):
+            continue
+        others.append(replace(held, power="poweredOn") if coming else held)
+        claimed += held.reserves_mib if coming else 0
+    taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
+    slots = slots_of(taken, Wish(work.settings))
+    if slots.free < 1:
+        raise failed(
+            "gpu-capacity/faster", host=host, limits="; ".join(slots.limits) or "it is full"
+        )
+
+
+_PAUSES = (1.0, 10.0)
+"""First and longest pause in seconds before looking again when every free slot is claimed by
+another create."""
+
+_CLAIMED: dict[str, dict[str, tuple[Host, Observed]]] = defaultdict(dict)
+"""Vcenter -> instance uuid of a machine that is being made -> its host, and what it will use."""
+_LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
+def assign(works: Sequence[MachineWork], common: Wish) -> None:
+    """Claim hosts for all machines that fit now, before any is made: a machine that fits on any
+    host does not take the place of one that does not. The others wait in `claim`. All have one
+    place, and common requirements on a host."""
+    with _LOCKS[works[0].session.server_id]:
+        inventory = inventory_of(works[0])
+        for work in sorted(works, key=lambda work: most_bound_first(work.settings)):
+            _claimed(work, inventory, replace(common, settings=work.settings, count=1), set())
+
+
+def claim(work: MachineWork, wish: Wish, refused: set[str]) -> Host | None:
+    """A host with room for the machine, claimed. None: every host has refused it.
+
+    Waits while all free slots are claimed by machines that are being made, for as long as a clone
+    may take.
+
+    Raises:
+        VsphereError: no host has room; the text states what each lacks.
+    """
+    settings, server = wish.settings, work.session.server_id
+    doing = f"waiting for a place of {settings.name}"
+    for _ in turns(settings.timeouts.clone, doing, pauses=_PAUSES):
+        with _LOCKS[server]:
+            assigned, _ = _CLAIMED[server].get(work.uuid, (None, None))
+            if assigned is not None and assigned.name not in refused:
+                return assigned
+            inventory = inventory_of(work)
+            host = _claimed(work, inventory, wish, refused)
+        if host is not None:
+            return host
+        if refused and refused >= inventory.by_name().keys():
+            return None
+        placement = place(inventory, wish)
+        if not placement.complete:
+            raise placement.failure()
+        if refused and refused >= {name for name, row in placement.slots.items() if row.free}:
+            return None
+    raise failed("gpu-capacity/claimed", settings=settings)
+
+
+def inventory_of(work: MachineWork) -> Inventory:
+    """The present inventory of the machine's place."""
+    return read_inventory(work.session, work.place.datacenter, work.place.compute)
+
+
+def _claimed(work: MachineWork, inventory: Inventory, wish: Wish, refused: set[str]) -> Host | None:
+    """The host with the most free room, claimed; None: all are claimed. Claims of others count by
+    their kind: a GPU that one of them will have by passthrough runs no vGPU."""
+    shown = {held.instance_uuid for h in inventory.hosts for held in h.holdings if held.is_on}
+    claims = _CLAIMED[work.session.server_id]
+    others: dict[str, list[Observed]] = defaultdict(list)
+    for uuid, (host, holding) in claims.items():
+        if uuid not in shown | {work.uuid}:
+            others[host.name].append(holding)
+    slots = place(inventory.later(others), wish).slots
+    left = {name: row.free for name, row in slots.items() if name not in refused}
+    best = min(left, key=lambda name: (-left[name], name), default=None)
+    if best is None or left[best] < 1:
+        return None
+    host = inventory.by_name()[best]
+    claims[work.uuid] = host, wish.holding(work.uuid, host)
+    return host
+
+
+def release(work: MachineWork) -> None:
+    """End the claim of a machine that runs, failed, or no longer exists."""
+    server = work.session.server_id
+    with _LOCKS[server]:
+        _CLAIMED[server].pop(work.uuid, None)

@@ -82,11 +82,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
 
 
 def check_name(work: MachineWork, live: Observed | None) -> None:
-    """Refuse a name that another machine of the folder has.
-
-    Args:
-        live: The machine of the name, or None.
-    """
+    """Refuse a name that another machine of the folder has: `live` is the one of the name."""
     if live is not None and live.instance_uuid != work.uuid:
         raise _name_taken(work.settings, live)
 
@@ -142,7 +138,7 @@ def validate_new(
             work = MachineWork(session, absent[0])
             wish = check_before(work, len(absent))
             inventory = read_inventory(session, work.place.datacenter, work.place.compute)
-            found = places(inventory.without(leaving), absent, wish)
+            found = places(inventory.later({}, leaving), absent, wish)
             reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:
         reasons.append(str(failure))
@@ -160,10 +156,10 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
         if unreadable and settings.name in clones_in_flight(work.session):
             return
         raise
-    if live is not None and live.instance_uuid != settings.adopt:
-        known = work.standing(live)
-        if known in (Standing.COPY, Standing.FOREIGN):
-            reasons.append(str(_name_taken(settings, live)))
+    if live is None or live.instance_uuid == settings.adopt:
+        return
+    if live.standing_in(settings.life) in (Standing.COPY, Standing.FOREIGN):
+        reasons.append(str(_name_taken(settings, live)))
 
 
 with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as _file:

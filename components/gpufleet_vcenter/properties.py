@@ -69,27 +69,30 @@ class MachineProperty:
     because: str
     """Reason why its change is refused."""
 
+    def left_alone(self, new: Mapping[str, Any]) -> bool:
+        """Whether these inputs let it differ: first-boot data that is to be ignored, or whose
+        digest without expiring parts decides."""
+        ignored = "firstBoot" in self.flags and bool(new.get("ignoreUserDataChanges"))
+        return ignored or (self.path == "userDataSha256" and bool(new.get("bootSha256")))
+
     def takes_away(self, old: Rows, new: Rows) -> bool:
         """Whether a change of a device list removes a device, which needs the machine off."""
         if self.path == "extraDisks":
             names = [{str(row.get("name")) for row in rows} for rows in (old, new)]
             return bool(names[0] - names[1])  # a guest may have the disk mounted
-        return self.path == "place.networks" and _adapters_need_power_off(old, new)
-
-
-def _adapters_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether an adapter is removed: there are fewer, or one gets another type; or a function of
-    the host is added, moved or removed."""
-    functions = [
-        sorted(str(row.get("network")) for row in rows if row.get("adapter") == "sriov")
-        for rows in (old, new)
-    ]
-    if len(new) < len(old) or functions[0] != functions[1]:
-        return True
-    types, wanted = (Counter(row.get("adapter") for row in rows) for rows in (old, new))
-    any_will_do = wanted.pop(None, 0)
-    types.pop(None, None)
-    return (types - wanted).total() > any_will_do
+        if self.path != "place.networks":
+            return False
+        # An adapter goes where there are fewer, or one gets another type. A function of the host
+        # is not added, moved or removed either while the machine runs.
+        functions = [
+            sorted(str(row.get("network")) for row in rows if row.get("adapter") == "sriov")
+            for rows in (old, new)
+        ]
+        types, wanted = (Counter(row.get("adapter") for row in rows) for rows in (old, new))
+        any_will_do = wanted.pop(None, 0)
+        types.pop(None, None)
+        others = (types - wanted).total() > any_will_do
+        return others or len(new) < len(old) or functions[0] != functions[1]
 
 
 with Path(__file__).with_name("properties.csv").open(encoding="utf-8") as _file:
@@ -255,8 +258,9 @@ class MachineChange:
 
     @property
     def unknown(self) -> bool:
-        """Whether the new value or a part of it is not known yet."""
-        return has_unknown(self.new)
+        """Whether a part of the new value is not known yet, or the machine's value is not: inputs
+        do not contain the template's values."""
+        return has_unknown(self.new) or bool(PROPERTIES[self.path].actual and self.old is None)
 
 
 def changes(
@@ -279,11 +283,7 @@ def changes(
             before, after = by_name(before), by_name(after)
         if row.actual:
             before = value_at(old, row.actual) or before
-        if "firstBoot" in row.flags and new.get("ignoreUserDataChanges"):
-            continue
-        if path == "bootSha256" and before is None:
-            continue  # the state is of a time when the whole data decided
-        if path == "userDataSha256" and new.get("bootSha256"):
+        if row.left_alone(new):
             continue
         if after is None and "template" in row.flags:
             continue
@@ -327,10 +327,7 @@ def is_same_machine(
 
 def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
     """Property and reason of each change that would fail later, before any change is made, and of
-    each that would stop a machine without the permission.
-
-    Facts that the state lacks (inputs do not contain the template's values) refuse nothing yet.
-    """
+    each that would stop a machine without the permission. What is not known refuses nothing yet."""
     replaced = replaces(found, policy)
     if replaced and policy != UpdatePolicy.REPLACE.value:
         ends = (one for one in found if one.path in replaced and not one.unknown)
@@ -342,10 +339,9 @@ def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, st
         reason = impossible(change)
         if reason is not None:
             wrong.append((change.path, reason))
-        elif change.unknown or (PROPERTIES[change.path].actual and change.old is None):
-            continue
-        elif change.kind is MachineChangeKind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
-            wrong.append((change.path, _needs_power_off(change)))
+        elif policy == UpdatePolicy.REFUSE.value and not change.unknown:
+            off = change.kind is MachineChangeKind.POWERED_OFF
+            wrong += [(change.path, _needs_power_off(change))] if off else []
     return wrong
 
 
@@ -361,7 +357,7 @@ WORD = said("replacement-impossible/word")
 
 def impossible(change: MachineChange) -> str | None:
     """Reason why this change of a machine is impossible, or None."""
-    if change.unknown or (PROPERTIES[change.path].actual and change.old is None):
+    if change.unknown:
         return None
     if change.kind is MachineChangeKind.REFUSED:
         row = "unsupported/firmware" if change.path == "firmware" else "unsupported/change"

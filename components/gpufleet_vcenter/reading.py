@@ -61,28 +61,21 @@ def children(
     session: Session, root: Any, kind: type, paths: Sequence[str]
 ) -> list[tuple[Any, Mapping[str, Any]]]:
     """Every object of a kind under `root`, with its properties."""
+    views = session.content.viewManager
     while True:
         logins = session.logins
+        view = session.call(lambda: views.CreateContainerView(root, [kind], True))
         try:
-            return _children(session, root, kind, paths)
+            # In a call of its own: an ended session answers a traversal of the view with no object.
+            objects = session.call(lambda view=view: _checked_view(session, view))
+            return list(properties(session, objects, kind, paths))
         except (vmodl.fault.ManagedObjectNotFound, vmodl.fault.InvalidArgument):
             if session.logins == logins:
                 raise
             # The view, or the page of it, went with the session that was lost: read again.
-
-
-def _children(
-    session: Session, root: Any, kind: type, paths: Sequence[str]
-) -> list[tuple[Any, Mapping[str, Any]]]:
-    views = session.content.viewManager
-    view = session.call(lambda: views.CreateContainerView(root, [kind], True))
-    try:
-        # In a call of its own: an ended session answers a traversal of the view with no object.
-        objects = session.call(lambda: _checked_view(session, view))
-        return list(properties(session, objects, kind, paths))
-    finally:
-        with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
-            session.call(view.Destroy)
+        finally:
+            with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
+                session.call(view.Destroy)
 
 
 def _checked_view(session: Session, view: Any) -> list[Any]:
@@ -129,11 +122,7 @@ def checked(answer: Any) -> Any:
 
 
 def events(session: Session, entity: Any, kinds: Sequence[str] = ()) -> list[Any]:
-    """The latest events of an object that vCenter keeps.
-
-    Args:
-        kinds: Types of event. Default: all.
-    """
+    """The latest events of an object that vCenter keeps, of these types. Default: of all."""
     recursion = vim.event.EventFilterSpec.RecursionOption.self
     of = vim.event.EventFilterSpec.ByEntity(entity=entity, recursion=recursion)
     wanted = vim.event.EventFilterSpec(entity=of, eventTypeId=list(kinds))

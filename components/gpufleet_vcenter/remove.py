@@ -17,10 +17,9 @@ from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
-from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones
+from gpufleet_vcenter.outputs import read_settings
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, logged_in
 from gpufleet_vcenter.reading import children, one, properties
-from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.tasks import in_words, run
 
@@ -48,14 +47,13 @@ def drop(uuid: str, outs: Mapping[str, Any]) -> None:
         if live is not None:
             check_kept(live)
         bios_uuid = str(outs.get("biosUuid") or "") if live is None else live.bios_uuid
-        with node_of(settings, bios_uuid) as node:
-            if live is not None:
-                if node is not None and live.power == "poweredOn":
-                    node.empty(uuid)
-                destroy(work, live, spare=True)
-            if node is not None:
-                node.forget()
-        release(work)
+        node = node_of(settings, bios_uuid)
+        if live is not None:
+            if node is not None and live.is_on:
+                node.empty(uuid)
+            destroy(work, live, spare=True)
+        if node is not None:
+            node.forget()
 
 
 def check_kept(live: Observed) -> None:
@@ -135,20 +133,13 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
                 yield live
 
 
-def machines_of(session: Session, datacenter: Any, group: str, life: str) -> tuple[Observed, ...]:
-    """The machines of a group that vCenter has, and copies of them, in the order of their names.
-
-    Args:
-        datacenter: Their datacenter.
-        group: Owner of the group: decides for a machine that was made before there were ids.
-        life: Id of the stack.
-    """
-    rows: list[Observed] = []
-    for live in marked_machines(session, datacenter):
-        known = live.standing_in(session.server_id, group, life)
-        if known is not Standing.FOREIGN:
-            rows.append(replace(live, standing=known))
-    return tuple(sorted(rows, key=lambda row: row.name))
+def machines_of(session: Session, datacenter: Any, life: str) -> list[Observed]:
+    """The machines of the group with this id that the datacenter has, and copies of them, in the
+    order of their names."""
+    marked = marked_machines(session, datacenter)
+    rows = (replace(live, standing=live.standing_in(life)) for live in marked)
+    found = [live for live in rows if live.standing is not Standing.FOREIGN]
+    return sorted(found, key=lambda row: row.name)
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:

@@ -228,28 +228,14 @@ class Rest:
         self._lock, self._token = threading.Lock(), ""
         self._pool: urllib3.HTTPConnectionPool | None = None
 
-    def get(self, path: str) -> Any:
-        """Result of GET on a path below `/rest/com/vmware/cis`."""
-        return self._done("GET", path, None)
-
-    def post(self, path: str, action: str, body: Any = None) -> Any:
-        """Result of an action on a path.
+    def ask(self, path: str, action: str = "", body: Any = None) -> Any:
+        """Result of an action on a path below `/rest/com/vmware/cis`. Default: it is read.
 
         Raises:
             VsphereError: vCenter refuses, or cannot be reached.
         """
-        return self._done("POST", f"{path}?~action={quote(action)}", body)
-
-    def close(self) -> None:
-        """Log out and hang up. A server that is gone is not a failure then."""
-        with self._lock, contextlib.suppress(HTTPError, OSError):
-            if self._token:
-                self._answer("DELETE", "/session")  # else it ends there by itself
-            self._token = ""
-        if self._pool is not None:
-            self._pool.close()
-
-    def _done(self, method: str, path: str, body: Any) -> Any:
+        method = "POST" if action else "GET"
+        path = f"{path}?~action={quote(action)}" if action else path
         with self._lock:
             try:
                 status, answer = self._answer(method, path, body) if self._token else (401, None)
@@ -261,6 +247,15 @@ class Rest:
         if status < 300:
             return answer.get("value") if isinstance(answer, dict) else None
         raise self._refusal(f"{method} {_ROOT}{path}", status, answer)
+
+    def close(self) -> None:
+        """Log out and hang up. A server that is gone is not a failure then."""
+        with self._lock, contextlib.suppress(HTTPError, OSError):
+            if self._token:
+                self._answer("DELETE", "/session")  # else it ends there by itself
+            self._token = ""
+        if self._pool is not None:
+            self._pool.close()
 
     def _log_in(self) -> None:
         self._token = ""

@@ -2,7 +2,7 @@
 """Settings of a vSphere GPU node: the inputs of the resource, parsed and validated together."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pulumi.output import Unknown
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -18,9 +18,11 @@ from gpufleet.spec.platforms.vsphere_devices import (
     MOST_NETWORKS,
     VsphereAdapter,
 )
-from gpufleet_vcenter.errors import said
+from gpufleet_vcenter.errors import VsphereError, said
 from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, StaticAddress, packed
 from gpufleet_vcenter.properties import UNKNOWN
+
+M = TypeVar("M", bound=SpecModel)
 
 NVIDIA = 0x10DE
 MELLANOX = 0x15B3
@@ -202,7 +204,7 @@ class NodeSettings(VsphereMachineOptions):
     """Digest of the inputs that replace the machine: part of the machine's id."""
     life: str = Field(default="", max_length=64)
     """Id of the stack, made once and kept in its state: part of the machine's id. Default: unknown,
-    as for machines that were made before there was one."""
+    as outside a deployment."""
     adopt: Annotated[str, StringConstraints(pattern=UUID_PATTERN, to_lower=True)] | None = None
     """Instance uuid of a machine of gpufleet that another stack made, and that becomes this one.
     Default: none; such a machine is never touched."""
@@ -313,7 +315,16 @@ def _reason(row: Any) -> str:
     return row["msg"].removeprefix("Value error, ")
 
 
-def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Errors of the inputs: property and reason, never the value of a secret."""
-    found = problems_of(NodeSettings, normalised(properties))
-    return [(path or "userData", reason) for path, reason in found]
+def parsed(model: type[M], given: Mapping[str, Any], what: str) -> M:
+    """The inputs, read.
+
+    Args:
+        what: What they are for, for the error: `the vCenter cannot be addressed`.
+
+    Raises:
+        VsphereError: they are not usable; the text names each problem and no secret.
+    """
+    if wrong := problems_of(model, given):
+        listed = "; ".join(f"{path or 'inputs'}: {reason}" for path, reason in wrong)
+        raise VsphereError("vsphere-fault", f"{what}: {listed}")
+    return model.model_validate(given)

@@ -219,9 +219,12 @@ def _runs_vgpus(address: str, profiles: Iterable[str]) -> str:
     return f"{address} runs vGPUs of {', '.join(sorted(set(profiles)))}"
 
 
+_NOT_ACTIVE = {
+    PassthroughState.ENABLED: "is enabled for passthrough but not active: reboot the host",
+    PassthroughState.CAPABLE: "is not enabled for passthrough: toggle it and reboot the host",
+    PassthroughState.NONE: "is not capable of passthrough",
+}
+
+
 def _not_active(gpu: PhysicalGpu) -> str:
-    if gpu.passthrough is PassthroughState.ENABLED:
-        return f"{gpu.address} is enabled for passthrough but not active: reboot the host"
-    if gpu.passthrough is PassthroughState.CAPABLE:
-        return f"{gpu.address} is not enabled for passthrough: toggle it and reboot the host"
-    return f"{gpu.address} is not capable of passthrough"
+    return f"{gpu.address} {_NOT_ACTIVE[gpu.passthrough]}"

@@ -32,25 +32,13 @@ class DatastoreRoom:
     reference: Any
     name: str
     free_bytes: int
-    accessible: bool = True
-    maintenance: bool = False
-    """Whether it is in maintenance mode, or on the way there."""
-    not_compliant: str = ""
-    """Why it does not comply with the storage policy of the machines; empty: it does."""
+    shut: str = ""
+    """Why nothing new can go there; empty: it can."""
 
     @property
     def id(self) -> str:
         """`datastore-7`."""
         return str(self.reference._moId)
-
-    @property
-    def shut(self) -> str:
-        """Why nothing new can go there; empty: it can."""
-        if not self.accessible:
-            return "is not accessible"
-        if self.not_compliant:
-            return f"does not comply with the storage policy: {self.not_compliant}"
-        return "is in maintenance mode" if self.maintenance else ""
 
 
 def with_reserve(size: int) -> int:
@@ -119,13 +107,12 @@ def check_rooms(
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
         return
-    facts: dict[str, Any] = {"settings": settings, "count": count}
+    facts: dict[str, Any] = {"settings": settings, "count": count, "rooms": _listed(rooms)}
     if of_cluster:
-        gib = -(-each >> 30)
-        raise failed("datastore-full/cluster", fit=fit, gib=gib, rooms=_listed(rooms), **facts)
+        raise failed("datastore-full/cluster", fit=fit, gib=-(-each >> 30), **facts)
     row = "datastore-full" if count == 1 else "datastore-full/several"
-    free, gib = rooms[0].free_bytes >> 30, -(-each * count >> 30)
-    raise failed(row, store=rooms[0], free=free, gib=gib, **facts)
+    facts |= {"store": rooms[0], "free": rooms[0].free_bytes >> 30}
+    raise failed(row, gib=-(-each * count >> 30), **facts)
 
 
 def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
@@ -138,25 +125,21 @@ def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
 def datastore_rooms(
     session: Session, stores: Sequence[Any], policy: str | None = None
 ) -> list[DatastoreRoom]:
-    """Free space of each datastore; a datastore that no longer exists is left out.
-
-    Args:
-        stores: The datastores.
-        policy: Id of a storage policy that they must comply with. Default: none.
-    """
+    """Free space of each datastore, and whether it complies with the storage policy of this id.
+    Default: no policy. A datastore that no longer exists is left out."""
     wrong = not_compliant(session, policy, stores) if policy is not None and stores else {}
-    return [
-        DatastoreRoom(
-            store,
-            str(known["name"]),
-            int(known.get("summary.freeSpace") or 0),
-            bool(known.get("summary.accessible", True)),
-            str(known.get("summary.maintenanceMode") or "normal") != "normal",
-            wrong.get(str(store._moId), ""),
-        )
-        for store, known in properties(session, stores, vim.Datastore, _PATHS)
-        if "name" in known
-    ]
+    rooms: list[DatastoreRoom] = []
+    for store, known in properties(session, stores, vim.Datastore, _PATHS):
+        why = wrong.get(str(store._moId), "")
+        shut = why and f"does not comply with the storage policy: {why}"
+        if not known.get("summary.accessible", True):
+            shut = "is not accessible"
+        elif str(known.get("summary.maintenanceMode") or "normal") != "normal":  # or on the way
+            shut = shut or "is in maintenance mode"
+        if "name" in known:
+            free = int(known.get("summary.freeSpace") or 0)
+            rooms.append(DatastoreRoom(store, str(known["name"]), free, shut))
+    return rooms
 
 
 _TAKEN: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
@@ -169,13 +152,8 @@ _LOCK = threading.Lock()
 def chosen_store(
     work: MachineWork, rooms: Sequence[DatastoreRoom], mounted: frozenset[str], size: int
 ) -> Iterator[Any]:
-    """The datastore with most room among those that the host mounts, reserved while the machine is
-    made.
-
-    Args:
-        rooms: Datastores to choose from.
-        mounted: Ids of the datastores that the host mounts.
-        size: Bytes of the machine's disks.
+    """The datastore with most room among those that the host mounts (by their ids), reserved for
+    disks of this size in bytes while the machine is made.
 
     Raises:
         VsphereError: no datastore has room; the text states the room of each.

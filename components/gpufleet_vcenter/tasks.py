@@ -110,7 +110,8 @@ def turns(
     left: str = "",
     pauses: tuple[float, float] = (0.25, 5.0),
 ) -> Iterator[float]:
-    """Turns of a wait until the seconds are over, at least one. Each is the pause that follows it.
+    """Turns of a wait until the seconds are over, at least one, and none after the update was
+    interrupted. Each is the pause that follows it.
 
     Args:
         seconds: Longest it may take; the last turn is then.
@@ -124,13 +125,13 @@ def turns(
     deadline = time.monotonic() + seconds
     pause, longest = pauses
     while True:
+        if CANCELLED.is_set():
+            raise failed("interrupted", doing=doing, left=left)
         yield pause
         now = time.monotonic()
         if now >= deadline:
             return
         CANCELLED.wait(min(pause, deadline - now))
-        if CANCELLED.is_set():
-            raise failed("interrupted", doing=doing, left=left)
         pause = min(pause * 1.5, longest)
 
 
@@ -157,63 +158,42 @@ def run(
         raise
 
 
-def step(
-    session: Session,
-    start: Callable[[], Any],
-    seconds: int,
-    doing: str,
-    left: str,
-    mmio_gib: int | None = None,
-) -> None:
-    """One step whose outcome the caller checks: a lost answer, or a concurrent change or upgrade of
-    the object, is not an error.
-
-    Args:
-        start: Starts the task.
-        seconds: Maximum duration.
-        doing: The step and its object, for errors.
-        left: What exists if it takes longer.
-        mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
-
-    Raises:
-        VsphereError: it was not done in time, or vCenter refuses.
-    """
-    with (
-        in_words(doing, "reconfigure", left, mmio_gib),
-        suppress(vim.fault.ConcurrentAccess, vim.fault.AlreadyUpgraded, OutcomeUnknownError),
-    ):
-        run(session, start, seconds)
-
-
 _ATTEMPTS = 4
+Begin = tuple[str, Callable[[], Any]]
+"""A change, for errors, and the function that starts it."""
 
 
 def changed_until(
     session: Session,
     item: Any,
-    lacking: Callable[[], Callable[[], Any] | None],
+    lacking: Callable[[], Begin | None],
     seconds: int,
     what: str,
     kind: str,
+    mmio_gib: int | None = None,
 ) -> None:
-    """Change an object until it is as declared. After a concurrent change or a lost answer the
-    object is read again.
+    """Change an object until it is as declared. After a change, also a concurrent one or one whose
+    answer was lost, the object is read again.
 
     Args:
-        lacking: Reads the object and returns the function that starts the change; None: the object
-            is as declared.
+        lacking: Reads the object and returns the change; None: the object is as declared.
         seconds: Maximum duration of one change.
         what: Name of the object, for errors.
         kind: Kind of the object, for errors.
+        mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 
     Raises:
-        VsphereError: vCenter refuses, or others change it repeatedly.
+        VsphereError: a change was not done in time, vCenter refuses, or others change the object
+            repeatedly.
     """
+    passes = (vim.fault.ConcurrentAccess, vim.fault.AlreadyUpgraded, OutcomeUnknownError)
     for _ in range(_ATTEMPTS):
-        start = lacking()
-        if start is None:
+        begin = lacking()
+        if begin is None:
             return
-        step(session, start, seconds, f"changing {what}", f"{what} may change yet")
+        left = f"{what} may change yet"
+        with in_words(begin[0], "reconfigure", left, mmio_gib), suppress(*passes):
+            run(session, begin[1], seconds)
     if lacking() is not None:
         event, row = last_event(session, item), "conflict/object"
         raise failed(row, what=what, attempts=_ATTEMPTS, event=event, kind=kind)
@@ -221,7 +201,10 @@ def changed_until(
 
 @contextmanager
 def in_words(
-    doing: str, setting: str = "", left: str = "", mmio_gib: int | None = None
+    doing: str,
+    setting: str = "",
+    left: str | Callable[[], str] = "",
+    mmio_gib: int | None = None,
 ) -> Iterator[None]:
     """Exceptions of vCenter inside the block, as one paragraph.
 
@@ -229,20 +212,21 @@ def in_words(
         doing: The step and its object.
         setting: Timeout that allows more, for one step. Default: for many steps, each with its own
             text after an interrupt.
-        left: What exists if it takes longer.
+        left: What exists if it takes longer or is interrupted.
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 
     Raises:
         VsphereError: for every fault, for a task that takes too long or is interrupted, and for a
             connection that broke.
     """
+    stays = left if callable(left) else lambda: left
     try:
         yield
-    except TaskTimeoutError as problem:
-        raise failed("timeout", left=left, step=doing, problem=problem, setting=setting) from None
+    except TaskTimeoutError as late:
+        raise failed("timeout", left=stays(), step=doing, problem=late, setting=setting) from None
     except VsphereError as failure:
         if setting and failure.code == "vsphere-interrupted" and not failure.left:
-            raise failed("interrupted", doing=doing) from None
+            raise failed("interrupted", doing=doing, left=stays()) from None
         raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None

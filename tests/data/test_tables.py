@@ -180,7 +180,7 @@ def test_sources_can_be_found_again(catalogue: Catalogue) -> None:
 def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) -> None:
     assert len(catalogue.models) == 73
     for model in catalogue.models.values():
-        if model.config is not None and "bert" in model.config["model_type"]:
+        if "bert" in model.config["model_type"]:
             assert model.kv_bytes_per_token == 0, model.name  # an encoder keeps no cache
             continue
         if model.kv_heads is None:
@@ -193,33 +193,22 @@ def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) ->
             per_layer = 2 * model.kv_heads * model.head_dim
         # A layer of linear attention keeps a state of constant size, and no token.
         interval, indexer = 1, 0
-        if model.config is not None:
-            text = {**model.config, **model.config.get("text_config", {})}
-            interval = text.get("full_attention_interval", 1)
-            # DeepSeek-V3.2: the indexer caches a key of 8 bit and a 4-byte scale.
-            # GLM-5.2: layers whose indexer is `shared` keep no key of their own.
-            own = text.get("indexer_types", ["full"] * model.layers).count("full")
-            indexer = own * (128 + 4) if "index_head_dim" in text else 0
-            if "hybrid_override_pattern" in text:
-                interval = model.layers // text["hybrid_override_pattern"].count("*")
-            if "num_global_key_value_heads" in text:
-                # Gemma 4: every sixth layer has fewer and wider heads, and sees all tokens.
-                wide = 2 * text["num_global_key_value_heads"] * text["global_head_dim"]
-                per_layer, interval = 5 * per_layer + wide, 6
+        text = {**model.config, **model.config.get("text_config", {})}
+        interval = text.get("full_attention_interval", 1)
+        # DeepSeek-V3.2: the indexer caches a key of 8 bit and a 4-byte scale.
+        # GLM-5.2: layers whose indexer is `shared` keep no key of their own.
+        own = text.get("indexer_types", ["full"] * model.layers).count("full")
+        indexer = own * (128 + 4) if "index_head_dim" in text else 0
+        if "hybrid_override_pattern" in text:
+            interval = model.layers // text["hybrid_override_pattern"].count("*")
+        if "num_global_key_value_heads" in text:
+            # Gemma 4: every sixth layer has fewer and wider heads, and sees all tokens.
+            wide = 2 * text["num_global_key_value_heads"] * text["global_head_dim"]
+            per_layer, interval = 5 * per_layer + wide, 6
         caching = model.layers // interval
         assert model.kv_bytes_per_token == 2 * caching * per_layer + indexer, model.name
         assert model.active_parameters <= model.parameters
         assert (model.active_parameters < model.parameters) == (model.experts is not None)
-        assert (model.sliding_window is None) == (model.full_attention_every == 1)
-        if model.config is not None:
-            continue  # tests/planner/sizing/test_catalogue_configs.py
-        if model.experts is None and model.kv_heads is not None and model.head_dim is not None:
-            attention = 2 * model.hidden * model.head_dim * (model.query_heads + model.kv_heads)
-            feed_forward = (3 if model.gated else 2) * model.hidden * model.intermediate
-            embeddings = model.vocabulary * model.hidden * (1 if model.tied_embeddings else 2)
-            layers = model.layers * (attention + feed_forward + 2 * model.hidden)
-            total = layers + model.hidden + embeddings
-            assert total == pytest.approx(model.parameters, rel=0.005, abs=5e6), model.name
 
 
 @every_edition

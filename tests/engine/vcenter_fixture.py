@@ -104,6 +104,10 @@ def worker(said: list[str]) -> Iterator[Worker]:
         process.stdout.close()
 
 
+LIFE = "0123456789ab"
+"""Id of the group in the tests."""
+
+
 @dataclass
 class Vcenter:
     """Interface of a test."""
@@ -135,6 +139,7 @@ class Vcenter:
         return {
             "owner": f"organisation/project/stack/group/{ordinal}",
             "generation": "0123456789ab",
+            "life": LIFE,
             "endpoint": {
                 "server": "127.0.0.1",
                 "port": float(self.proxy.port),  # the engine hands numbers on as floats

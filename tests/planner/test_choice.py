@@ -26,11 +26,14 @@ EKS = Market(("eks",), "us-east-1")
 
 
 def need(
-    target: ServingTarget | None = None, allowed: Allowed | None = None, **request: Any
+    target: ServingTarget | None = None,
+    allowed: Allowed | None = None,
+    confidence: Assurance = Assurance.EXPECTED,
+    **request: Any,
 ) -> WorkloadNeed:
-    found, findings = resolve(
-        SizeRequest(**request), target or ServingTarget(), allowed or Allowed(), CATALOGUE
-    )
+    target, allowed = target or ServingTarget(), allowed or Allowed()
+    asked = SizeRequest(**request)
+    found, findings = resolve(asked, target, allowed, CATALOGUE, confidence=confidence)
     assert found is not None, findings
     return found
 
@@ -255,7 +258,7 @@ def test_a_limit_of_the_gpu_itself_is_said_once_and_not_for_each_number_of_gpus(
 def test_targets_are_kept(confidence: Assurance) -> None:
     target = ServingTarget(first_token_ms=500, token_ms=20, requests_per_second=20)
     words = {"model": "Llama-3.1-8B", "context": 8192, "batch": 16, "prompt": 1024, "output": 256}
-    found = choice(target, Allowed(confidence=confidence), **words)
+    found = choice(target, confidence=confidence, **words)
     for option in found.options:
         reached = option.reached
         assert max(reached.first_token_seconds or 9, 25 * (reached.token_seconds or 9)) <= 0.5

@@ -13,9 +13,8 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet_planner.commands.plan import command as plan_command
-from gpufleet_planner.planning.manifest import manifests, planned_objects
+from gpufleet_planner.planning.manifest import manifests, planned_objects, spec_text
 from gpufleet_planner.planning.plan import PlannedFleet, plan
-from gpufleet_planner.planning.spec_text import spec_text
 from gpufleet_policies.commands.audit import command as audit
 from tests.planner.plan_files import service
 

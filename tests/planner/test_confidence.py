@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from gpufleet_planner.planning.manifest import plan_as_dict, spec_text
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.planning.spec_text import plan_as_dict, spec_text
 from tests.planner.plan_files import file, service
 
 

@@ -196,7 +196,7 @@ def test_who_brings_keda_keeps_it() -> None:
         "keda": {"enabled": True, "ownership": "existing"},
         "kueue": {"enabled": True},
     }
-    assert len(planned_objects(answer)) == 2
+    assert len([*planned_objects(answer)]) == 2
 
 
 @pytest.mark.parametrize("replicas", [1, 3])

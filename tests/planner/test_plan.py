@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.compiled import compile_document
-from gpufleet_planner.planning.manifest import manifests
+from gpufleet_planner.planning.manifest import manifests, plan_as_dict, spec_text
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.planning.spec_text import plan_as_dict, spec_text
 from tests.planner.plan_files import NAMES, errors, example, file, offered, service
 from tests.planner.pod_schedule import schedule
 

@@ -13,9 +13,8 @@ from gpufleet.models.inference import Serving
 from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.commands.size import command
 from gpufleet_planner.explanation.explain import explain_option
-from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
+from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects, spec_text
 from gpufleet_planner.planning.plan import PlannedFleet, plan
-from gpufleet_planner.planning.spec_text import spec_text
 from gpufleet_planner.sizing.training import Training
 from gpufleet_policies.commands.audit import command as audit
 from tests.planner.plan_files import example, file
@@ -172,7 +171,7 @@ def test_what_was_timed_is_what_the_job_is_given() -> None:
 
 def test_a_job_of_one_gpu_needs_no_rendezvous() -> None:
     answer = plan(example("sandbox-lora"))
-    assert len(planned_objects(answer)) == 1
+    assert len([*planned_objects(answer)]) == 1
     env = {one["name"] for one in pod(answer)["containers"][0]["env"]}
     assert not any(name.startswith("PET_") for name in env)
 

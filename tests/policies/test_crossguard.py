@@ -380,6 +380,7 @@ def test_what_was_said_of_a_pool_alone_is_not_said_again_with_the_others(host: H
         "instanceTypes": ["g6.xlarge"],
         "scalingConfig": {"minSize": 0, "maxSize": 2, "desiredSize": 0},
         "nodeRepairConfig": {"enabled": True},
+        "diskSize": 100,
     }
     assert host.analyze(NODE_GROUP, group, "gpu") == {"gpu-pool-untainted": ADVISORY}
     host.analyze(NODE_GROUP, {**group, "instanceTypes": ["m7i.large"]}, "cpu")

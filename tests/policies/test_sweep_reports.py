@@ -29,7 +29,8 @@ def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
 
 
 def test_most_are_said_and_the_others_say_why():
-    """At first 4 of 41 were, and 4 of the 7 that were found later."""
-    assert len({one["report"] for one in REPORTS}) == len(REPORTS) >= 48
-    assert len(SAID) >= 37
+    """At first 4 of 41 were, 4 of the 7 that were found later, and 5 of 25 after rows had been
+    written from the vendors' code: 4 without them."""
+    assert len({one["report"] for one in REPORTS}) == len(REPORTS) >= 73
+    assert len(SAID) >= 49
     assert all("code" not in one for one in REPORTS if "missed" in one)

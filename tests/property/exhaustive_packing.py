@@ -61,10 +61,6 @@ def cheapest(problem: PackingProblem) -> int | None:
         within = all(
             m.max_nodes is None or counts[m.name] <= m.max_nodes for m in problem.machines.values()
         )
-        within &= all(
-            sum(problem.machines[m].gpus * counts[m] for m in q.machines) <= q.gpus
-            for q in problem.quotas
-        )
         if within and _placeable(problem, nodes, shares):
             return cost[nodes]
     return None

@@ -58,9 +58,6 @@ def test_options_keep_what_was_asked(
             assert (option.billed_micro_usd or 1e18) <= target.budget_usd_per_hour * 1_000_000
         if option.billed_micro_usd is not None:
             assert (option.part_micro_usd or 0) <= option.billed_micro_usd * (1 + 1e-9)
-    # The front is of the options, and no option beats one of it in everything.
-    assert set(found.front) <= set(found.options)
-    assert bool(found.front) == bool(found.options)
     # Without options an error gives the reason.
     assert found.options or any(f.severity.value == "error" for f in found.findings)
     quick = choose(need, market, CATALOGUE, thorough=False)

@@ -18,8 +18,7 @@ from gpufleet.fleet import fleet_as_dict
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.grant import Grant
 from gpufleet.platforms.compiled import compile_data
-from gpufleet_planner.planning.shares import shares
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import DeviceShare, shares
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
 from gpufleet_policies.readers.fleet import fleet_from
@@ -170,7 +169,7 @@ def test_all_answer_by_the_same_bytes(document: dict[str, Any], model: str) -> N
 
     answer = size(asked_of_size(one, mode, model), CATALOGUE)
     assert answer.device is not None, answer.findings
-    assert (answer.device.usable_bytes, answer.device.enforced) == (
+    assert (answer.device.usable_bytes, answer.device.grant.is_enforced) == (
         one.memory_bytes,
         one.is_enforced,
     )

@@ -15,7 +15,6 @@ from gpufleet_planner.packing.problem import (
     Mode,
     PackingMachine,
     PackingProblem,
-    Quota,
     ShareClass,
 )
 from gpufleet_planner.packing.verify import verify
@@ -89,10 +88,7 @@ def small_problems() -> st.SearchStrategy[PackingProblem]:
             used = GpuState((PlacedInstance("1g.6gb", at, 1, 1),), mig=True)
             gpus = (used, GpuState())[: machines["a"].gpus]
             existing = (ExistingNode("old", "a", gpus, "old"),)
-        quotas: tuple[Quota, ...] = ()
-        if draw(st.booleans()):
-            quotas = (Quota("q", frozenset({"a", "b"}), draw(st.integers(0, 3)), "q"),)
-        return PackingProblem(machines, shares, existing, quotas)
+        return PackingProblem(machines, shares, existing)
 
     return build()
 

@@ -82,9 +82,9 @@ def _gpu(host: Host, gpu: PhysicalGpu, top: int) -> list[str]:
         what = ", ".join(held.profiles) or (
             "fixed" if any(device.mode == "fixed" for device in held.gpus) else "any free device"
         )
-        rows.append(_box(at, top, width, _ROW - 8, "own" if held.group else "other"))
+        rows.append(_box(at, top, width, _ROW - 8, "own" if held.life else "other"))
         rows.append(_text(at + 6, top + 16, held.name, "held"))
-        whose = f"{what}, gpufleet" if held.group else what
+        whose = f"{what}, gpufleet" if held.life else what
         rows.append(_text(at + 6, top + 31, whose, "held small"))
     return rows
 

@@ -85,11 +85,9 @@ def kubeconfig(folder: Path, port: int) -> str:
 
 
 @pytest.fixture
-def api(server: Any, tmp_path: Path) -> Iterator[ClusterApi]:
+def api(server: Any, tmp_path: Path) -> ClusterApi:
     access = KubernetesAccess(kubeconfig=kubeconfig(tmp_path, server.server_address[1]))
-    made = ClusterApi(access)
-    yield made
-    made.close()
+    return ClusterApi(access)
 
 
 def test_a_node_and_one_that_is_absent(server: Any, api: ClusterApi) -> None:
@@ -162,17 +160,16 @@ def test_a_cluster_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         known = settings(kubeconfig=path)
 
         def ask() -> None:
-            with node_of(known, "") as node:
-                assert node is not None
-                node.forget()
+            node = node_of(known, "")
+            assert node is not None
+            node.forget()
 
         text = refused(ask)
         assert "cannot be reached" in text
         assert "VSPHERE_SKIP_DRAIN=1" in text
         monkeypatch.setenv("VSPHERE_SKIP_DRAIN", "1")
         assert skipped(known)
-        with node_of(known, "") as node:
-            assert node is None
+        assert node_of(known, "") is None
 
 
 @pytest.mark.parametrize("text", [None, "{", "apiVersion: v1\nkind: Config\n"])

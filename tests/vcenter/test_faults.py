@@ -13,10 +13,9 @@ from gpufleet_vcenter.inventory import (
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet_vcenter.opened import addressed
 from gpufleet_vcenter.placement import Wish, place
 from gpufleet_vcenter.reading import checked
-from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.settings import Endpoint, NodeSettings, parsed
 from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, translated
 
 TESTS = Path(__file__).parents[1]
@@ -204,8 +203,9 @@ def test_a_property_that_may_not_be_read() -> None:
 
 
 def test_an_address_that_contradicts_itself() -> None:
+    given = {"server": "vc", "insecure": True, "caCertFile": "ca.pem", "port": 0}
     with pytest.raises(VsphereError, match="the vCenter cannot be addressed: ") as caught:
-        addressed({"server": "vc", "insecure": True, "caCertFile": "ca.pem", "port": 0})
+        parsed(Endpoint, given, "the vCenter cannot be addressed")
     assert "port: Input should be greater than or equal to 1" in str(caught.value)
 
 

@@ -13,7 +13,7 @@ from gpufleet_vcenter.outputs import (
     MachineContext,
     outputs,
 )
-from gpufleet_vcenter.settings import NodeSettings, problems
+from gpufleet_vcenter.settings import NodeSettings, problems_of
 
 NODE: dict[str, Any] = {
     "owner": "o/p/s/g/0",
@@ -156,5 +156,5 @@ def test_each_warning(live: dict[str, Any], warning: str) -> None:
     ],
 )
 def test_each_refusal_of_an_input(node: dict[str, Any], reason: str) -> None:
-    ((_, found_reason),) = problems({**NODE, **node})
+    ((_, found_reason),) = problems_of(NodeSettings, {**NODE, **node})
     assert reason in found_reason

@@ -278,8 +278,6 @@ def test_a_replacement_is_cloned_where_the_drs_group_may_run(
     old, made = dataclasses.replace(LIVE, host=vim.HostSystem("host-1")), list[str]()
     wanted = wish(group=DrsGroup("gpu", (), frozenset({allowed}), frozenset()))
     known: dict[str, Any] = {
-        "machines_with": lambda *_: [old.reference],
-        "observe": lambda *_: old,
         "check_before": lambda *_: wanted,
         "read_host": lambda *_: host("esx1"),
         "clone": lambda work, *_: made.append(work.settings.name),
@@ -289,6 +287,7 @@ def test_a_replacement_is_cloned_where_the_drs_group_may_run(
     place_of = SimpleNamespace(datacenter=None, pod=None, datastore=None)
     monkeypatch.setattr(MachineWork, "place", place_of)
     monkeypatch.setattr(MachineWork, "find", lambda *_: None)
+    monkeypatch.setattr(MachineWork, "all_with", lambda *_: [old])
     session: Any = SimpleNamespace(server_id="server")
     work = MachineWork(session, wanted.settings, "another-uuid", pending=True)
     create.clone_replacement(work, old.instance_uuid)

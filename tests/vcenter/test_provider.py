@@ -112,9 +112,9 @@ def test_ignored_first_boot_data_leaves_the_generation() -> None:
         "ignoreUserDataChanges": True,
         "updatePolicy": "replace",
     }
-    assert check(NODE, news).inputs["nodes"]["0"]["generation"] == NODE["generation"]
+    assert check(NODE, news).inputs["generations"]["0"] == NODE["generation"]
     renamed = {**news, "name": "other"}
-    assert check(NODE, renamed).inputs["nodes"]["0"]["generation"] == "ba9876543210"
+    assert check(NODE, renamed).inputs["generations"]["0"] == "ba9876543210"
 
 
 def test_a_diff_names_each_machine_by_its_key() -> None:

@@ -88,8 +88,8 @@ def refused(code: str, operation: Callable[[], Any]) -> str:
 def test_one_session_for_all_calls_and_an_end_to_it() -> None:
     played = Played((200, {"value": "s1"}), (200, {"value": ["a"]}), (200, {"value": "b"}))
     with serving(played) as rest:
-        assert rest.get("/tagging/category") == ["a"]
-        assert rest.post("/tagging/tag/id:a", "list-tags-for-category") == "b"
+        assert rest.ask("/tagging/category") == ["a"]
+        assert rest.ask("/tagging/tag/id:a", "list-tags-for-category") == "b"
     assert played.calls == [
         ("POST", "/session", ""),
         ("GET", "/tagging/category", "s1"),
@@ -101,21 +101,21 @@ def test_one_session_for_all_calls_and_an_end_to_it() -> None:
 def test_a_session_that_ends_is_renewed_once() -> None:
     played = Played((200, {"value": "s1"}), (200, {}), (401, {}), (200, {"value": "s2"}), (200, {}))
     with serving(played) as rest:
-        rest.get("/tagging/category")
-        rest.get("/tagging/category")
+        rest.ask("/tagging/category")
+        rest.ask("/tagging/category")
     assert [session for _, _, session in played.calls] == ["", "s1", "s1", "", "s2", "s2"]
 
 
 def test_a_lost_answer_is_asked_for_again() -> None:
     played = Played((200, {"value": "s1"}), None, (200, {"value": 3}))
     with serving(played) as rest:
-        assert rest.get("/tagging/category") == 3
+        assert rest.ask("/tagging/category") == 3
 
 
 def test_a_login_that_is_refused_is_not_repeated() -> None:
     played = Played((401, {}))
     with serving(played) as rest:
-        text = refused("vsphere-authentication", lambda: rest.get("/tagging/category"))
+        text = refused("vsphere-authentication", lambda: rest.ask("/tagging/category"))
     assert "127.0.0.1 refuses the user name or the password of operator" in text
     assert "LAB_USER and LAB_PASSWORD" in text
     assert len(played.calls) == 1
@@ -149,13 +149,13 @@ def test_a_login_that_is_refused_is_not_repeated() -> None:
 )
 def test_each_refusal(status: int, answer: Any, code: str, expected: str) -> None:
     with serving(Played((200, {"value": "s1"}), (status, answer))) as rest:
-        text = refused(code, lambda: rest.get("/tagging/tag/id:a"))
+        text = refused(code, lambda: rest.ask("/tagging/tag/id:a"))
     assert expected in text
 
 
 def test_nobody_there() -> None:
     played = Played(*[None] * 5)
     with serving(played) as rest:
-        text = refused("vsphere-connection", lambda: rest.get("/tagging/category"))
+        text = refused("vsphere-connection", lambda: rest.ask("/tagging/category"))
     assert "cannot be reached" in text
     assert len(played.calls) == 5

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet_vcenter import placement as claims
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.inventory import (
     Host,
@@ -17,8 +18,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import Wish, places
-from gpufleet_vcenter.rooms import Rooms, release
+from gpufleet_vcenter.placement import Wish, places, release
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from tests.vcenter.test_cluster_node import settings
 from tests.vcenter.test_placement import WAITS, has, holding
@@ -53,27 +53,37 @@ class Vcenter:
         return Inventory(self.hosts)
 
 
-class Claims(Rooms):
-    def __init__(self, cloud: Vcenter, server: str) -> None:
-        super().__init__(work(server, ""))
-        self.cloud = cloud
+@pytest.fixture(autouse=True)
+def read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inventory is the test's."""
+    monkeypatch.setattr(claims, "inventory_of", lambda work: work.session.cloud.read())
 
-    def read(self) -> Inventory:
-        return self.cloud.read()
+
+@dataclasses.dataclass
+class Claims:
+    cloud: Vcenter
+    server: str
 
     def named(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
         """Name of the host that is claimed."""
-        found = self.claim(wish, machine, refused)
+        found = claims.claim(work(self.server, machine, self.cloud), wish, refused)
         return found and found.name
+
+    def assign(self, machines: dict[str, NodeSettings], common: Wish) -> None:
+        """Claim hosts for all machines."""
+        works = [work(self.server, uuid, self.cloud, one) for uuid, one in machines.items()]
+        claims.assign(works, common)
 
 
 def rooms(cloud: Vcenter, server: str | None = None) -> Claims:
     return Claims(cloud, server or next(SERVERS))
 
 
-def work(server: str, machine: str) -> MachineWork:
-    session: Any = SimpleNamespace(server_id=server)
-    return MachineWork(session, settings(), machine)
+def work(
+    server: str, machine: str, cloud: Vcenter | None = None, of: NodeSettings | None = None
+) -> MachineWork:
+    session: Any = SimpleNamespace(server_id=server, cloud=cloud)
+    return MachineWork(session, of or settings(), machine)
 
 
 def test_no_slot_is_given_twice() -> None:
@@ -232,6 +242,6 @@ def test_a_machine_that_is_being_made_counts_once() -> None:
 
 def test_the_place_of_machines_that_leave_counts_as_free() -> None:
     busy = with_machine(host("esx1", 1), "m1", "0000:00:00.0")
-    freed = Inventory((busy,)).without(frozenset({"m1"}))
+    freed = Inventory((busy,)).later({}, {"m1"})
     assert freed.hosts[0] == host("esx1", 1)
-    assert Inventory((busy,)).without(frozenset({"m2"})) == Inventory((busy,))
+    assert Inventory((busy,)).later({}, {"m2"}) == Inventory((busy,))

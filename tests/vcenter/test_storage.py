@@ -65,13 +65,13 @@ def test_every_disk_counts_where_it_goes() -> None:
         ),
         (room("a", 219), 2, "vsphere-datastore-full", "and 2 machines like gpu-0 need 220 GiB"),
         (
-            room("a", 999, accessible=False),
+            room("a", 999, shut="is not accessible"),
             1,
             "vsphere-datastore-state",
             "datastore a is not accessible",
         ),
         (
-            room("a", 999, maintenance=True),
+            room("a", 999, shut="is in maintenance mode"),
             1,
             "vsphere-datastore-state",
             "a is in maintenance mode",
@@ -94,7 +94,7 @@ def room_for(rooms: list[DatastoreRoom], count: int) -> None:
 
 
 def test_a_cluster_takes_machines_whole() -> None:
-    rooms = [room("a", 109), room("b", 230), room("c", 999, maintenance=True)]
+    rooms = [room("a", 109), room("b", 230), room("c", 999, shut="is in maintenance mode")]
     room_for(rooms, 2)
     text = refused("vsphere-datastore-full", lambda: room_for(rooms, 3))
     assert (

@@ -13,6 +13,7 @@ from tools.catalogue.publication import KEYS, figure
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import MICRO_USD, AWS
 from gpufleet.catalogue.lookup import UnknownKeyError
+from gpufleet.catalogue.software_rows import shape_of_config
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import source_of
 from gpufleet.catalogue.transitions import ordinal
@@ -146,6 +147,7 @@ def _known_rows(catalogue: Catalogue, table: str) -> dict[Key, RawRow]:
     if not table.startswith("prices-"):
         return {
             tuple(row.get(name) for name in KEYS[table]): {
+                **(shape_of_config(row["config"]) if table == "models" else {}),
                 **row,
                 "day": _day(source_of(row, catalogue.sources), catalogue),
             }
@@ -210,8 +212,8 @@ _COMPARED: Mapping[str, tuple[str, ...]] = {
     "prices-gcp": _PRICE,
     "spot-advisor-aws": ("region", "interruption", "saving_percent"),
     "models": ("layers", "hidden", "query_heads", "kv_heads", "head_dim", "intermediate",
-               "vocabulary", "tied_embeddings", "experts", "experts_per_token",
-               "shared_experts", "latent_kv", "latent_rope", "latent_query", "dense_layers"),
+               "vocabulary", "tied_embeddings", "experts", "experts_per_token", "latent_kv",
+               "latent_rope"),
     "charts": ("version",),
     "images": ("driver_branch",),
 }  # fmt: skip

@@ -43,24 +43,10 @@ class Model:
     experts: int | None = None
     """Routed experts of a mixture-of-experts layer; None: a dense model."""
     experts_per_token: int | None = None
-    shared_experts: int = 0
-    sliding_window: int | None = None
-    """Tokens a windowed layer holds; None: every layer holds all."""
-    full_attention_every: int = 1
-    """One layer in this many has full attention, the rest the window; 1: all have."""
-    gated: bool = True
-    """Whether the feed-forward is gated (three matrices) or plain (two)."""
     latent_kv: int | None = None
     """Multi-head latent attention: compressed size r_kv."""
     latent_rope: int | None = None
     """Multi-head latent attention: rotary part d_rope."""
-    latent_query: int | None = None
-    """Multi-head latent attention: compressed query size r_q; None: none, or not sourced."""
-    dense_layers: int = 0
-    """Leading layers without experts."""
-    dense_intermediate: int | None = None
-    """Feed-forward size of the leading dense layers."""
-    config: Mapping[str, Any] | None = field(default=None, hash=False)
-    """The sizes of its `config.json`, where the fields above cannot hold its shape: layers with a
-    state instead of a cache, an indexer, a vision tower. Sizing reads it; the fields above are then
-    those of its language part."""
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """The sizes of its `config.json`, which sizing reads; the other sizes here are those of its
+    language part, for tables."""

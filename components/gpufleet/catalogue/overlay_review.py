@@ -16,7 +16,7 @@ _finding = findings_in(__file__)
 _FACTS = {
     "gpus": ("memory_mib", "nominal_gb", "compute_capability", "vendor", "boards"),
     "instances": ("gpu", "count", "vcpu", "memory_gib", "architecture", "network_gbps"),
-    "models": ("layers", "hidden", "kv_heads", "head_dim", "parameters_billion"),
+    "models": ("config", "parameters_billion"),
 }
 """Table -> fields that decide size and speed."""
 

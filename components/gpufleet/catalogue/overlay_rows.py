@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.price_rows import micro_usd
+from gpufleet.catalogue.software_rows import shape_of_config
 
 _DEAREST_USD = 100_000
 """Above this per hour a figure is a monthly price or micro-dollars; no instance is near it."""
@@ -169,29 +170,27 @@ class ModelRow(OverlayRow):
     """The shape of a language model."""
 
     name: Key
-    layers: Count
-    hidden: Count
-    query_heads: Count
-    kv_heads: Count
-    head_dim: Count
-    intermediate: Count
-    vocabulary: Count
-    tied_embeddings: bool
+    config: dict[str, Any]
+    """The sizes of its `config.json`, as the Hugging Face Hub has it."""
     parameters_billion: Figure
     active_parameters_billion: Figure | None = None
-    experts: Count | None = None
-    experts_per_token: Count | None = None
-    shared_experts: Annotated[int, Field(ge=0, le=1024)] = 0
-    sliding_window: Count | None = None
-    full_attention_every: Count = 1
-    gated: bool = True
     hub: tuple[str, ...] = ()
     notes: str = ""
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        self.row()
+        return self
+
     def row(self) -> dict[str, Any]:
         """The row, with the bytes of cache that the shape gives in 16 bits."""
-        cache = 2 * self.layers * 2 * self.kv_heads * self.head_dim
-        return {**super().row(), "kv_bytes_per_token": cache}
+        try:
+            shape = shape_of_config(self.config)
+        except (KeyError, TypeError, ZeroDivisionError) as problem:
+            raise ValueError(f"config lacks {problem}") from None
+        each = shape.get("latent_kv", 0) + shape.get("latent_rope", 0)
+        each = each or 2 * shape["kv_heads"] * shape["head_dim"]
+        return {**super().row(), "kv_bytes_per_token": 2 * shape["layers"] * each}
 
 
 class ImageRow(OverlayRow):

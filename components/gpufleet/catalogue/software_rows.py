@@ -53,7 +53,6 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
 
 
 def _model(raw: RawRow, sources: SourceTable) -> Model:
-    shape = shape_of_config(raw["config"]) if "config" in raw else {}
     parameters, active = raw["parameters_billion"], raw.get("active_parameters_billion")
     return sourced(
         Model,
@@ -61,7 +60,7 @@ def _model(raw: RawRow, sources: SourceTable) -> Model:
         sources,
         parameters=_billions(parameters),
         active_parameters=_billions(parameters if active is None else active),
-        **{name: value for name, value in shape.items() if name not in raw},
+        **shape_of_config(raw["config"]),
     )
 
 
@@ -86,11 +85,8 @@ def shape_of_config(config: RawRow) -> RawRow:
         "tied_embeddings": text.get("tie_word_embeddings", True),
         "experts": experts,
         "experts_per_token": text.get("num_experts_per_tok"),
-        "shared_experts": text.get("n_shared_experts", 0),
         "latent_kv": latent,
         "latent_rope": text.get("qk_rope_head_dim") if latent else None,
-        "latent_query": text.get("q_lora_rank"),
-        "dense_layers": text.get("first_k_dense_replace", 0),
     }
     return {name: value for name, value in found.items() if value is not None}
 

@@ -21,7 +21,6 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
-    removed_options,
     require_something,
 )
 from gpufleet.cli.source import compile_source, read_mapping
@@ -59,7 +58,6 @@ _QUOTED = 80
     metavar="REASON",
     help="Why differences of unknown effect are accepted: they become warnings.",
 )
-@removed_options(preview="`pulumi preview` shows what the engine replaces")
 @format_option
 def command(
     old: str,

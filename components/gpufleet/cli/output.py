@@ -81,30 +81,6 @@ def usd_per_kwh_option(function: _Function) -> _Function:
     )(function)
 
 
-def removed_options(**instead: str) -> Callable[[_Function], _Function]:
-    """Options that a command no longer has, by name, with the replacement of each. Their use is a
-    usage error with that text; click alone would propose the option with the nearest spelling."""
-
-    def refuse(context: click.Context, option: click.Parameter, used: bool) -> None:
-        if used:
-            text = f"{option.opts[0]} was removed: {instead[option.name or '']}"
-            raise click.UsageError(text, context)
-
-    def add(function: _Function) -> _Function:
-        for name in instead:
-            function = click.option(
-                f"--{name}",
-                is_flag=True,
-                is_eager=True,
-                hidden=True,
-                expose_value=False,
-                callback=refuse,
-            )(function)
-        return function
-
-    return add
-
-
 def format_option(function: _Function) -> _Function:
     """Add `--format text|json`, passed as `output_format`."""
     return click.option(

@@ -5,26 +5,13 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_models
-from gpufleet.findings import Finding, findings_in
-from gpufleet.models.architecture import (
-    Architecture,
-    Attention,
-    ExpertFeedForward,
-    FeedForward,
-    LatentAttention,
-    LayerGroup,
-    Mixer,
-)
+from gpufleet.findings import Finding, findings_in, ordered
+from gpufleet.models.architecture import Architecture
 from gpufleet.models.config_model import architecture_from_config
-from gpufleet.models.ledger import Basis
 from gpufleet.models.parameters import count_parameters
 
 _finding = findings_in(__file__)
 
-# The table does not list the families that normalise queries and keys per head.
-_PER_HEAD_NORM = ("Qwen3", "OLMo-2", "Gemma-3")
-# DeepSeek V2 and V3 share these; the table gives only the ranks.
-_LATENT_NOPE = _LATENT_VALUE = 128
 _TUNED = frozenset({"instruct", "it", "chat", "hf", "base", "pt", "thinking"})
 _REVISION = re.compile(r"-(v[0-9]+(\.[0-9]+)?|[0-9]{4})$")
 _TOLERANCE = 0.01
@@ -44,7 +31,7 @@ def find_catalogue_model(
     found = next((names[name] for name in plain if name in names), text)
     plain = plain[-1]
     try:
-        return from_catalogue(catalogue.model(found), catalogue.edition)
+        return _architecture(catalogue.model(found), catalogue.edition)
     except UnknownKeyError:
         close = nearest_models(plain, catalogue.models)
         nearest = f"nearest: {', '.join(close)}; or " if close else ""
@@ -85,9 +72,18 @@ def _release_words(text: str) -> tuple[str, ...]:
 
 
 def from_catalogue(row: Model, edition: str) -> Architecture:
-    """The architecture of one row."""
+    """The architecture of one row of an edition."""
+    found = _architecture(row, edition)
+    assert isinstance(found, Architecture), f"{row.name}: {found}"
+    return found
+
+
+def _architecture(row: Model, edition: str) -> Architecture | Finding:
+    """The architecture of one row; an error where an overlay's configuration cannot be read."""
     source = f"catalogue {edition}, {row.source.key} of {row.source.date}"
-    model = _from_fields(row, source) if row.config is None else _from_config(row, source)
+    model, fields = architecture_from_config(row.config, row.name, source)
+    if model is None:
+        return ordered(fields.findings)[0]
     counted = count_parameters(model)
     if abs(counted.total - row.parameters) <= _TOLERANCE * row.parameters:
         return model
@@ -100,68 +96,4 @@ def from_catalogue(row: Model, edition: str) -> Architecture:
         assumptions=(*model.assumptions, note),
         stated_parameters=row.parameters,
         stated_active=row.active_parameters,
-    )
-
-
-def _from_config(row: Model, source: str) -> Architecture:
-    """The architecture of a row that has the model's own configuration."""
-    model, fields = architecture_from_config(row.config or {}, row.name, source)
-    assert model is not None, f"{row.name}: {[str(one) for one in fields.findings]}"
-    return model
-
-
-def _from_fields(row: Model, source: str) -> Architecture:
-    groups: list[LayerGroup] = []
-    sparse = row.layers - row.dense_layers
-    for layers, block in (
-        (row.dense_layers, FeedForward(row.dense_intermediate or row.intermediate, row.gated)),
-        (sparse, _block(row)),
-    ):
-        # The layer with full attention is the last of each period.
-        full = layers // row.full_attention_every
-        windowed = layers - full if row.sliding_window else 0
-        groups.append(LayerGroup(layers - windowed, _mixer(row, None), block))
-        groups.append(LayerGroup(windowed, _mixer(row, row.sliding_window), block))
-    return Architecture(
-        name=row.name,
-        hidden=row.hidden,
-        vocabulary=row.vocabulary,
-        tied_embeddings=row.tied_embeddings,
-        groups=tuple(group for group in groups if group.count),
-        basis=Basis.MODELLED,
-        source=source,
-        layer_norm=not row.gated,
-    )
-
-
-def _mixer(row: Model, window: int | None) -> Mixer:
-    if row.kv_heads is None or row.head_dim is None:
-        assert row.latent_kv is not None, f"{row.name}: neither KV heads nor a latent size"
-        assert row.latent_rope is not None, f"{row.name}: a latent size without rotary part"
-        return LatentAttention(
-            heads=row.query_heads,
-            query_rank=row.latent_query,
-            kv_rank=row.latent_kv,
-            rope_dim=row.latent_rope,
-            nope_dim=_LATENT_NOPE,
-            value_dim=_LATENT_VALUE,
-        )
-    return Attention(
-        query_heads=row.query_heads,
-        kv_heads=row.kv_heads,
-        head_dim=row.head_dim,
-        window=window,
-        per_head_norm=row.name.startswith(_PER_HEAD_NORM),
-    )
-
-
-def _block(row: Model) -> FeedForward | ExpertFeedForward:
-    if row.experts is None:
-        return FeedForward(row.intermediate, row.gated)
-    return ExpertFeedForward(
-        experts=row.experts,
-        per_token=row.experts_per_token or 1,
-        size=row.intermediate,
-        shared_size=row.shared_experts * row.intermediate,
-        gated=row.gated,
     )

@@ -1,9 +1,7 @@
 """GPUs of a node as one SVG picture: self-contained, without scripts, readable at its width."""
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
@@ -29,8 +27,6 @@ _LETTERS = 120
 """Letters of small text that surely fit between the margins of a wide one (11 px sans serif)."""
 _LETTER = 7
 """Pixels of a letter in a box, surely (13 px sans serif); of small text 6."""
-_TINY = 5
-"""The same of the smallest text (9 px), which is truncated if it does not fit."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
 """Colours by size of the instance, one hue per profile; contrast to white text above 4.5:1."""
 _STYLE = (
@@ -74,34 +70,6 @@ def draw_placement_svg(gpu: Gpu, placement: MigPlacement) -> str:
     page = _Page(gpu.key, ", ".join(f"{c} x {name}" for name, c in placement.devices.items()))
     page.row("", balance(gpu.mig, placement))
     page.slots(gpu.mig, placement)
-    return page.document()
-
-
-@dataclass(frozen=True, slots=True)
-class GpuPart:
-    """Part of one GPU with its owner."""
-
-    start: Fraction
-    """Start of the part, from 0 to 1."""
-    size: Fraction
-    owner: str | None
-    """Share or workload; None: an existing instance, or a free part."""
-    text: str
-    """`1g.10gb`, `1/4`, `GPU`."""
-
-
-def draw_owners_svg(
-    title: str, description: str, rows: Iterable[tuple[str, str, Sequence[GpuPart]]]
-) -> str:
-    """GPUs with the owner of each part, free parts hatched; each owner has a colour, and colours
-    repeat after six. A row: its head, a remark, and the parts of one GPU."""
-    page, colours = _Page(title, description), dict[str, str]()
-    for head, remark, parts in rows:
-        page.row(head, remark)
-        for part in parts:
-            if part.owner is not None:
-                colours.setdefault(part.owner, _FILLS[len(colours) % (len(_FILLS) - 1)])
-        page.parts(parts, colours)
     return page.document()
 
 
@@ -162,22 +130,6 @@ class _Page:
             self._parts.append(_text(left, self._top + 12, str(slot), "slot"))
         self._top += 14
 
-    def parts(self, parts: Sequence[GpuPart], colours: Mapping[str, str]) -> None:
-        """Boxes of owners over one GPU."""
-        whole = self._width - 2 * _MARGIN
-        self._parts.append(
-            f'<rect x="{_MARGIN + 1}" y="{self._top}" width="{whole - 2}" height="{_BOX}" rx="4" '
-            'fill="url(#unused)" class="box"/>'
-        )
-        for part in parts:
-            left, width = _MARGIN + float(part.start) * whole, float(part.size) * whole
-            fill = _FILLS[-1] if part.owner is None else colours[part.owner]
-            owner, fits = part.owner or "in use", int((width - 2) / _TINY)
-            words = owner[:fits], part.text[:fits], fill
-            spoken = f"{owner} {part.text}"
-            self._parts.append(_rectangle(left, self._top, width, *words, spoken=spoken))
-        self._top += _BOX
-
     def document(self) -> str:
         """The finished picture."""
         width, height = self._width, self._top + _MARGIN
@@ -202,10 +154,9 @@ def _rectangle(
     fill: str,
     which: str = "",
     used: bool = True,
-    spoken: str = "",
 ) -> str:
-    """A box with one or two centred lines. `spoken`: its title; default: its lines."""
-    spoken = spoken or f"{title} {detail}".strip() + (f", memory {which}" if which else "")
+    """A box with one or two centred lines, which are its title as well."""
+    spoken = f"{title} {detail}".strip() + (f", memory {which}" if which else "")
     kind = "used" if used else "unused"
     size = "" if len(title) * _LETTER <= width - 2 else " tiny"
     lines = [_text(left + width / 2, top + (24 if detail else 31), title, kind + size)]

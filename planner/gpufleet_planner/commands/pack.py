@@ -2,12 +2,12 @@
 tasks that arrive one by one."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from gpufleet.catalogue import UnknownEditionError, load
 from gpufleet.cli.output import (
@@ -15,8 +15,6 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
-    removed_options,
-    write_file,
 )
 from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.findings import Finding, error, ordered
@@ -30,63 +28,9 @@ from gpufleet_planner.packing.problem import (
 )
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
-from gpufleet_planner.pictures.packing_picture import packing_rows, packing_svg
+from gpufleet_planner.tables import texts
 from gpufleet_planner.trace.place import FailureCause, TraceRun, place_trace
-from gpufleet_planner.trace.read import Read, Trace, read_trace
-
-_CAUSES = {
-    FailureCause.NEVER: "no node could hold it even when empty",
-    FailureCause.GPUS_FULL: "too little GPU left in all",
-    FailureCause.GPU_FRAGMENTS: "enough GPU left, but not together",
-    FailureCause.CPU: "too little CPU next to the free GPUs",
-    FailureCause.MEMORY: "too little host memory next to the free GPUs",
-    FailureCause.CPU_AND_MEMORY: "too little CPU or host memory next to the free GPUs",
-}
-
-
-def place_and_print(found: Read, departures: bool, output_format: str) -> int:
-    """Place a trace that was read, or print what is wrong with it; gives the exit code."""
-    trace, findings = found
-    try:
-        run = None if trace is None else place_trace(trace, departures=departures)
-    except ModuleNotFoundError as missing:
-        raise click.UsageError(
-            f"placing tasks needs {missing.name}: install the extra `planner`"
-        ) from None
-    document = trace_as_dict(None if trace is None or run is None else (trace, run), findings)
-    if output_format == "json":
-        print_json(document)
-    elif run is None:
-        print_findings(findings)
-    else:
-        _print_placed(document)
-    return exit_code(findings)
-
-
-def _print_placed(document: dict[str, Any]) -> None:
-    click.echo(f"{document['nodes']:,} nodes with {document['gpus']:,} GPUs")
-    click.echo(
-        f"{document['placed']:,} of {document['tasks']:,} tasks placed; at most "
-        f"{document['mostTasksOnOneGpu']} on one GPU"
-    )
-    if document["allocation"] is None:
-        click.echo("GPU capacity: none, no node has a GPU")
-    else:
-        click.echo(
-            f"GPU capacity: {document['allocation']:.2%} allocated at the end (peak "
-            f"{document['peakAllocation']:.2%}, requested {document['requested']:.2%}); "
-            f"{document['fragmentation']:.2%} free but not usable for the mix of requests"
-        )
-    for cause, text in _CAUSES.items():
-        count = document["failures"][cause.value]
-        if count:
-            click.echo(f"  {count:,} tasks without a place: {text}")
-
-
-_KEYS = (
-    "nodes", "gpus", "tasks", "placed", "allocation", "peakAllocation", "requested",
-    "fragmentation", "mostTasksOnOneGpu", "failures", "assignment", "unplaced",
-)  # fmt: skip
+from gpufleet_planner.trace.read import Trace, read_trace
 
 
 def trace_as_dict(
@@ -94,37 +38,35 @@ def trace_as_dict(
 ) -> dict[str, Any]:
     """`allocation`, `requested` and `fragmentation` are parts of the GPU capacity, at the end; None
     where the nodes have no GPU."""
-    found: dict[str, Any] = dict.fromkeys(_KEYS)
-    if placed is not None:
-        trace, run = placed
-        capacity = run.capacity_milli
-        failures = Counter(p.cause for p in run.placements if p.cause is not None)
-        found |= {
-            "nodes": len(trace.nodes),
-            "gpus": sum(node.gpus for node in trace.nodes),
-            "tasks": len(trace.tasks),
-            "placed": sum(p.cause is None for p in run.placements),
-            "allocation": _part(run.allocated_milli, capacity),
-            "peakAllocation": _part(run.peak_milli, capacity),
-            "requested": _part(run.requested_milli, capacity),
-            "fragmentation": _part(run.fragmented_milli, capacity),
-            "mostTasksOnOneGpu": run.most_on_one_gpu,
-            "failures": {cause.value: failures[cause] for cause in FailureCause},
-            "assignment": [
-                {
-                    "task": trace.tasks[p.task].name,
-                    "node": trace.nodes[p.node].name,
-                    "gpus": list(p.gpus),
-                }
-                for p in run.placements
-                if p.cause is None
-            ],
-            "unplaced": [
-                {"task": trace.tasks[p.task].name, "cause": p.cause.value}
-                for p in run.placements
-                if p.cause is not None
-            ],
-        }
+    trace, run = placed or (Trace((), ()), TraceRun())
+    capacity, failures = run.capacity_milli, Counter(p.cause for p in run.placements)
+    found: dict[str, Any] = {
+        "nodes": len(trace.nodes),
+        "gpus": sum(node.gpus for node in trace.nodes),
+        "tasks": len(trace.tasks),
+        "placed": failures[None],
+        "allocation": _part(run.allocated_milli, capacity),
+        "peakAllocation": _part(run.peak_milli, capacity),
+        "requested": _part(run.requested_milli, capacity),
+        "fragmentation": _part(run.fragmented_milli, capacity),
+        "mostTasksOnOneGpu": run.most_on_one_gpu,
+        "failures": {cause.value: failures[cause] for cause in FailureCause},
+        "assignment": [
+            {
+                "task": trace.tasks[p.task].name,
+                "node": trace.nodes[p.node].name,
+                "gpus": list(p.gpus),
+            }
+            for p in run.placements
+            if p.cause is None
+        ],
+        "unplaced": [
+            {"task": trace.tasks[p.task].name, "cause": p.cause.value}
+            for p in run.placements
+            if p.cause is not None
+        ],
+    }
+    found = dict.fromkeys(found) if placed is None else found
     return found | {"findings": [finding.as_dict() for finding in findings]}
 
 
@@ -153,20 +95,12 @@ def _part(milli: float, capacity: int) -> float | None:
     show_default=True,
     help="With tasks: whether they leave at their deletion_time.",
 )
-@click.option("--svg", metavar="FILE", help="Also draw the place of each share into this SVG file.")
-@removed_options(
-    draw="use --svg FILE",
-    png="use --svg FILE",
-    sharing="parts of GPUs are placed as they are requested; --time-slices N counts shares",
-    solver="it is used where it is installed (extra `planner`)",
-)
 @format_option
 def command(
     file: str,
     trace: str | None,
     time_slices: int | None,
     departures: bool,
-    svg: str | None,
     output_format: str,
 ) -> None:
     """Pack shares onto GPUs and nodes.
@@ -181,39 +115,36 @@ def command(
     the exit code.
     """
     if trace is not None:
-        _refuse_given(("svg",), "is of shares, and --trace places tasks")
         if file == trace == "-":
             raise click.UsageError(
                 "FILE and --trace are two tables: only one can be standard input"
             )
         nodes, tasks = (read_text(name).removeprefix("\ufeff") for name in (file, trace))
-        found = read_trace(nodes, tasks, time_slices)
-        raise SystemExit(place_and_print(found, departures, output_format))
-    _refuse_given(("time_slices", "departures"), "places tasks: it needs --trace")
+        read, findings = read_trace(nodes, tasks, time_slices)
+        try:
+            run = None if read is None else place_trace(read, departures=departures)
+        except ModuleNotFoundError as missing:
+            why = f"placing tasks needs {missing.name}: install the extra `planner`"
+            raise click.UsageError(why) from None
+        placed = trace_as_dict(None if read is None or run is None else (read, run), findings)
+        if output_format == "json":
+            print_json(placed)
+        elif run is None:
+            print_findings(findings)
+        else:
+            click.echo("\n".join(texts("pack/trace", placed)))
+        raise SystemExit(exit_code(findings))
+    if time_slices is not None or not departures:
+        raise click.UsageError("--time-slices and --no-departures place tasks: they need --trace")
     document = read_mapping(file)
     packed, findings = _solve(document)
-    if packed is not None and svg is not None:
-        write_file(svg, packing_svg("Packing", _verdict(packed[1]), packing_rows(*packed)))
     if output_format == "json":
         print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
         if packed is not None:
-            _print_text(*packed)
+            click.echo("\n".join(_lines(*packed)))
         print_findings(findings)
     raise SystemExit(exit_code(findings))
-
-
-def _refuse_given(names: tuple[str, ...], why: str) -> None:
-    """An error for each option that was written and has no effect here."""
-    context = click.get_current_context()
-    written = [
-        "/".join((*option.opts, *option.secondary_opts))
-        for option in context.command.params
-        if option.name in names
-        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
-    ]
-    if written:
-        raise click.UsageError("; ".join(f"{name} {why}" for name in written))
 
 
 def _solve(
@@ -234,43 +165,24 @@ def _solve(
     return (problem, packing), packing.findings
 
 
-def _print_text(problem: PackingProblem, packing: Packing) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    bought = Counter(n.machine for n in packing.nodes if not n.existing)
-    table = Table(title="machines")
-    for column in ("machine", "GPUs each", "nodes", "USD/h each", "there already, used"):
-        table.add_column(column, justify="left" if column == "machine" else "right")
+def _lines(problem: PackingProblem, packing: Packing) -> Iterator[str]:
+    """Machines, the place of each share, and the verdict."""
+    used = Counter((node.machine, node.existing) for node in packing.nodes)
     for machine in problem.machines.values():
-        price = machine.micro_usd_per_hour
-        there = sum(n.existing and n.machine == machine.name for n in packing.nodes)
-        if not bought[machine.name] and not there:
-            continue
-        table.add_row(
-            escape(f"{machine.name} ({machine.gpu.key})"),
-            str(machine.gpus),
-            str(bought[machine.name]),
-            "unknown" if price is None else f"{Decimal(price) / 1_000_000:,.2f}",
-            str(there),
-        )
-    console.print(table)
-    table = Table(title="shares")
-    for column in ("share", "wanted", "where"):
-        table.add_column(column, justify="right" if column == "wanted" else "left")
+        nodes, there = used[machine.name, False], used[machine.name, True]
+        facts = {"machine": machine, "nodes": nodes, "there": there}
+        facts["priced"] = machine.micro_usd_per_hour is not None
+        yield from texts("pack/machine", facts)
     places: dict[str, Counter[str]] = defaultdict(Counter)
     machine_of = {n.name: n.machine for n in packing.nodes}
     for a in packing.assignments:
         places[a.share][f"{_slot(a)} of {machine_of[a.node]}"] += 1
     for share in problem.shares:
-        lines = [f"{count} x {where}" for where, count in places[share.name].items()]
+        yield f"{share.name}, {share.count} wanted"
+        yield from (f"    {count} x {where}" for where, count in places[share.name].items())
         if packing.unplaced.get(share.name):
-            lines.append(f"{packing.unplaced[share.name]} without a place")
-        table.add_row(escape(share.name), str(share.count), escape("\n".join(lines)))
-    console.print(table)
-    click.echo(_verdict(packing))
+            yield f"    {packing.unplaced[share.name]} without a place"
+    yield _verdict(packing)
 
 
 def _verdict(packing: Packing) -> str:

@@ -14,7 +14,6 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
-    removed_options,
     write_file,
 )
 from gpufleet.cli.source import read_mapping
@@ -23,13 +22,17 @@ from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.explanation.explain import explain_option
-from gpufleet_planner.pictures.packing_picture import packing_svg, plan_rows
 from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
 from gpufleet_planner.planning.engine_arguments import check_manifests
-from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
+from gpufleet_planner.planning.manifest import (
+    manifest_text,
+    manifests,
+    plan_as_dict,
+    planned_objects,
+    spec_text,
+)
 from gpufleet_planner.planning.plan import PlannedFleet, plan
-from gpufleet_planner.planning.scaling import autoscaling_hint
-from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_text
+from gpufleet_planner.planning.pools import autoscaling_hint
 
 
 @click.command()
@@ -49,10 +52,6 @@ from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_te
 )
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
-@click.option("--svg", metavar="FILE", help="Also draw the contents of all GPUs into this SVG.")
-@removed_options(
-    html="`gpufleet explain PLAN --html FILE` makes the page of a plan", png="use --svg FILE"
-)
 @format_option
 def command(
     file: str,
@@ -61,7 +60,6 @@ def command(
     regions: str | None,
     explain: bool,
     as_of: datetime | None,
-    svg: str | None,
     output_format: str,
 ) -> None:
     """Plan the cheapest fleet for a file of models, jobs and notebooks.
@@ -81,9 +79,6 @@ def command(
     data = read_mapping(file)
     answer = plan(data, as_of=as_of)
     documents = manifests(answer)
-    if answer.fleet is not None and svg is not None:
-        title = f"Plan of {answer.fleet.spec.cluster.name}"
-        write_file(svg, packing_svg(title, cost_line(answer), plan_rows(answer)))
     wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]
     places, notes = plan_elsewhere(data, wanted, offers, as_of)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))

@@ -1,8 +1,8 @@
 """`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
+    fitted,
     format_option,
     print_findings,
     print_json,
@@ -23,21 +24,19 @@ from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
-    Asked,
+    asked_of,
+    choice_lines,
     choose_for,
     field_options,
     market_options,
-    print_choice,
 )
 from gpufleet_planner.planning.choice import ServingChoice, choices_as_list, rejected_as_list
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.request import (
-    NOT_MODELLED,
     LoadTestRequest,
     ParallelRequest,
     SizeRequest,
-    not_modelled,
     parse_request,
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
@@ -46,6 +45,7 @@ from gpufleet_planner.sizing.throughput import EmbeddingSpeed
 from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
+from gpufleet_planner.tables import texts
 
 if TYPE_CHECKING:
     from gpufleet_planner.explanation.explain import ExplanationLine
@@ -68,18 +68,7 @@ def _options(function: _Function) -> _Function:
         "precision": TrainingPrecision,
     }
     also = {"weights": "--quantization"}
-    function = field_options(SizeRequest, *parts, also=also, values=values)(function)
-    for name in NOT_MODELLED:
-        option = "--" + re.sub("([A-Z])", r"-\1", name).lower()
-        function = click.option(option, hidden=True, expose_value=False, callback=_refuse)(function)
-    return function
-
-
-def _refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """A usage error for an option of what has no formula here."""
-    found = not_modelled(option.name or "", option.opts[0]) if value is not None else None
-    if found is not None:
-        raise click.BadParameter(f"{found.message}; {found.fix}", context, option)
+    return field_options(SizeRequest, *parts, also=also, values=values)(function)
 
 
 @click.command(
@@ -112,7 +101,6 @@ def _refuse(context: click.Context, option: click.Parameter, value: str | None) 
 def command(
     file: str | None,
     output_format: str,
-    market: Asked,
     explain: bool,
     **options: Any,
 ) -> None:
@@ -124,6 +112,7 @@ def command(
     marked measured, modelled or assumed. Exits 1 when a name is unknown or the combination cannot
     work; not fitting a GPU is an answer, and a warning.
     """
+    market = asked_of(options)
     document = _document(file, options)
     request, findings = parse_request(document)
     choice = need = None
@@ -143,9 +132,14 @@ def command(
             shown["rejected"] = rejected_as_list(choice)
         print_json({**sizing_as_dict(answer), **shown})
     else:
-        _print_text(answer, request)
-        if choice is not None:
-            print_choice(choice)
+        width = get_terminal_size().columns
+        for line in _ledger_lines(answer, request):
+            click.echo(fitted(line, width))
+        for line in _device_lines(answer, request):
+            click.echo(line)
+        print_findings(answer.findings)
+        for line in () if choice is None else choice_lines(choice):
+            click.echo(fitted(line, width))
         if asked:
             from gpufleet_planner.explanation.explain import lines_as_text
 
@@ -197,37 +191,23 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
+def _ledger_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
+    """Each item of the ledger in GiB, in brackets if it is free at the peak, and the sums."""
     need = answer.ledger
-    if need is not None and answer.model is not None and request is not None:
-        gpus = "one GPU" if answer.gpus == 1 else f"the fullest of {answer.gpus} GPUs"
-        table = Table(title=f"{answer.model.name}, {request.workload}: memory of {gpus}")
-        table.add_column("item")
-        table.add_column("GiB", justify="right")
-        table.add_column("known")
-        table.add_column("how")
-        for item in need.items:
-            name = item.key.replace("_", " ")
-            amount = f"{item.bytes / GIB:.2f}" if item.at_peak else f"({item.bytes / GIB:.2f})"
-            table.add_row(name, amount, item.basis.value, item.formula)
-        table.add_section()
-        table.add_row("total", f"{need.total_bytes / GIB:.2f}", need.basis.value, "sum at the peak")
-        margin = f"+ {need.margin.percent} % + {need.margin.fixed_bytes / GIB:.1f} GiB margin"
-        table.add_row("to plan with", f"{need.planning_bytes / GIB:.2f}", "assumed", margin)
-        console.print(table)
-    for line in _device_lines(answer, request):
-        click.echo(line)
-    print_findings(answer.findings)
+    if need is None or answer.model is None or request is None:
+        return
+    gpus = "one GPU" if answer.gpus == 1 else f"the fullest of {answer.gpus} GPUs"
+    yield f"{answer.model.name}, {request.workload}: memory of {gpus}, GiB"
+    for item in need.items:
+        amount = f"{item.bytes / GIB:.2f}" if item.at_peak else f"({item.bytes / GIB:.2f})"
+        facts = {"item": item, "name": item.key.replace("_", " "), "amount": amount}
+        yield from texts("size/item", facts)
+    sizes = {"total": need.total_bytes / GIB, "planned": need.planning_bytes / GIB}
+    yield from texts("size/sum", {"need": need, "fixed": need.margin.fixed_bytes / GIB, **sizes})
 
 
 def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
     """Fit, settings, room, speed and load test."""
-    from gpufleet_planner.explanation.explain import texts
-
     verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
     facts: dict[str, Any] = {"device": answer.device, "verdict": verdict, "room": answer.capacity}
     job = answer.work if isinstance(answer.work, Training) else None
@@ -285,5 +265,5 @@ def _device(device: Device) -> dict[str, Any]:
         **picked(device, "label", "board", "usable_bytes", "memory_basis"),
         "computeShare": round(float(device.compute_share), 6),
         "bandwidthShare": round(float(device.bandwidth_share), 6),
-        "memoryLimitEnforced": device.enforced,
+        "memoryLimitEnforced": device.grant.is_enforced,
     }

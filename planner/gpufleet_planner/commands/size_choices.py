@@ -1,10 +1,9 @@
 """The choices of `gpufleet size`: what could run the workload, for a target and a market."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
-from functools import wraps
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -18,15 +17,17 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.descriptions import descriptions
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import Allowed, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, not_provisioned, offered_machines
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.provisioning import (
     validate_gpu,
     validate_provisioning,
 )
+from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing
+from gpufleet_planner.tables import texts
 
 SELLERS = tuple(p.value for p, one in PLATFORMS.items() if one.facts.cloud is not None)
 """Platforms on which a machine can be bought."""
@@ -112,55 +113,42 @@ def _kind_of(annotation: Any) -> Any:
 
 
 def market_options(function: _Function) -> _Function:
-    """Add the options of target and market, handed on as `market`."""
+    """Add the options of target and market, which `asked_of` reads."""
+    for option in (
+        field_options(ServingTarget),
+        click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS)),
+        click.option("--region", help="Region the prices should be of."),
+        click.option(
+            "--offers",
+            multiple=True,
+            metavar="NAME",
+            help="Also compare machines that no platform provisions: `catalogue`, or a provider of "
+            "it. May be repeated.",
+        ),
+        click.option("--precisions", help="Weight formats to choose among, comma-separated."),
+        field_options(Allowed, "precisions"),
+    )[::-1]:
+        function = option(function)
+    return function
 
-    @field_options(ServingTarget)
-    @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
-    @click.option("--region", help="Region the prices should be of.")
-    @click.option(
-        "--offers",
-        multiple=True,
-        metavar="NAME",
-        help="Also compare machines that no platform provisions: `catalogue`, or a provider of it. "
-        "May be repeated.",
-    )
-    @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
-    @click.option(
-        "--isolation",
-        type=click.Choice([i.value for i in Isolation]),
-        default=Isolation.MEMORY.value,
-        show_default=True,
-        help="Minimum isolation; memory allows MPS, none time-slicing too.",
-    )
-    @click.option("--interruptible", is_flag=True, help="Spot machines may be chosen.")
-    @click.option("--most-gpus", type=click.IntRange(min=1), default=256, show_default=True)
-    @wraps(function)
-    def wrapped(
-        platforms: tuple[str, ...],
-        region: str | None,
-        offers: tuple[str, ...],
-        precisions: str | None,
-        isolation: str,
-        interruptible: bool,
-        most_gpus: int,
-        **options: Any,
-    ) -> Any:
-        given = {name: options.pop(name, None) for name in ServingTarget.model_fields}
-        try:
-            target = ServingTarget(**given)
-        except ValidationError as problem:
-            shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
-            raise click.UsageError(shown) from None
-        formats = tuple(part.strip() for part in (precisions or "").split(",") if part.strip())
-        asked = Asked(
-            target,
-            Market(platforms or SELLERS, region),
-            Allowed(formats, Isolation(isolation), interruptible, most_gpus=most_gpus),
-            offers,
-        )
-        return function(market=asked, **options)
 
-    return wrapped
+def asked_of(options: dict[str, Any]) -> Asked:
+    """Target and market of the options, which are taken out of them."""
+    formats = (options.pop("precisions") or "").split(",")
+    allowed = _given(Allowed, options)
+    allowed["precisions"] = tuple(part.strip() for part in formats if part.strip())
+    market = Market(options.pop("platforms") or SELLERS, options.pop("region"))
+    try:
+        target = ServingTarget(**_given(ServingTarget, options))
+        return Asked(target, market, Allowed(**allowed), options.pop("offers"))
+    except ValidationError as problem:
+        shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
+        raise click.UsageError(shown) from None
+
+
+def _given(model: type[BaseModel], options: dict[str, Any]) -> dict[str, Any]:
+    found = {name: options.pop(name, None) for name in model.model_fields}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Catalogue) -> Chosen:
@@ -191,49 +179,28 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     return stated, need, (*findings, *kept, *remarks)
 
 
-def print_choice(choice: ServingChoice) -> None:
-    """The choices as a table: the first ones and the rest of the Pareto set, then why the other
-    kinds of GPU do not work."""
-    from rich.console import Console
-    from rich.table import Table
-
-    if not choice.options:
+def choice_lines(choice: ServingChoice) -> Iterator[str]:
+    """The cheapest choice of each kind of GPU, of share and number of GPUs of a copy, then why the
+    other kinds of GPU do not work."""
+    kinds: dict[tuple[str, DeviceShare, int], Option] = {}
+    for option in choice.options:
+        kind = (option.machine.gpu.key, option.share.kind, option.reached.gpus_each)
+        kinds.setdefault(kind, option)
+    shown = [*kinds.values()][:_SHOWN]
+    if not shown:
         return
-    table = Table(title="Choices, cheapest first (* no other beats it)")
-    for name in ("", "what", "USD/h", "its part", "speed", "why"):
-        table.add_column(name, overflow="fold")
-    front = set(map(id, choice.front))
-    telling = [o for o in choice.options if not choice.lost_to_best(o).startswith("as cheap")]
-    shown = [o for n, o in enumerate(telling) if n < _SHOWN or id(o) in front]
+    yield "Choices, cheapest first: USD/h, and USD/h of their part of the machines"
     for option in shown:
-        table.add_row(
-            "*" if id(option) in front else "",
-            option.label,
-            _money(usd(option.billed_micro_usd), option),
-            _money(usd(option.part_micro_usd), option),
-            _speed(option),
-            choice.lost_to_best(option),
-        )
-    Console(highlight=False).print(table)
+        amounts = (usd(option.billed_micro_usd), usd(option.part_micro_usd))
+        whole, part = ("unknown" if one is None else f"{one:,.2f}" for one in amounts)
+        facts: dict[str, Any] = {"option": option, "whole": whole, "part": part}
+        facts |= {"speed": option.speed_text, "why": choice.lost_to_best(option)}
+        facts["million"] = None if option.usd_per_run else option.usd_per_million_tokens
+        yield from texts("size/choice", facts)
     if len(choice.options) > len(shown):
-        click.echo(f"{len(choice.options) - len(shown)} more with --format json")
-    for note in dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note):
-        click.echo(note)
+        yield f"{len(choice.options) - len(shown)} more with --format json"
+    yield from dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note)
     # For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs.
     works = {option.machine.gpu.key for option in choice.options}
     last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}
-    for lost in last.values():
-        click.echo(f"not {lost.what}: {lost.miss.reason}")
-
-
-def _speed(option: Option) -> str:
-    million = option.usd_per_million_tokens
-    if million is None or option.usd_per_run is not None:
-        return option.speed_text
-    return f"{option.speed_text}; {million:.3g} USD per million tokens"
-
-
-def _money(amount: Decimal | None, option: Option) -> str:
-    if amount is None:
-        return f"no price; {float(option.gpu_hours_per_hour):g} GPU-hours"
-    return f"{amount:,.2f}"
+    yield from (f"not {lost.what}: {lost.miss.reason}" for lost in last.values())

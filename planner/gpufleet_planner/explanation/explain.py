@@ -1,12 +1,8 @@
 """All numbers of one sizing, or of the option that was chosen for a workload."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from math import ceil
-from pathlib import Path
-from string import Formatter
 from typing import Any
 
 from gpufleet.models.architecture import Architecture
@@ -28,7 +24,7 @@ from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_replica
 from gpufleet_planner.sizing.throughput import embedding_speed
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
-from gpufleet_planner.tables import row_of, table
+from gpufleet_planner.tables import WRITTEN, matching, row_of, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,67 +44,14 @@ class ExplanationLine:
     """Source of formula or number, with repository or edition and date."""
 
 
-_UNITS: Mapping[str, tuple[float, str]] = {
-    "GiB": (1 / GIB, "{:.2f} GiB"),
-    "GB": (1e-9, "{:,.0f} GB"),
-    "GB2": (1e-9, "{:.2f} GB"),
-    "T": (1e-12, "{:,.2f} T"),
-    "s3": (1, "{:.3f} s"),
-    "ms": (1000, "{:.1f}"),
-    "ms0": (1000, "{:.0f} ms"),
-    "ms1": (1000, "{:.1f} ms"),
-    "ms2": (1000, "{:.2f} ms"),
-    "usd": (1e-6, "{:,.4f}"),
-    "%": (100, "{:.1f} %"),
-}
-"""Unit of a figure in a row -> its size, and how it is written."""
-
-
-class _Written(Formatter):
-    """Facts in the texts of rows: `{speed.token_seconds:ms2}`."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        size, form = _UNITS.get(format_spec, (None, ""))
-        if size is None:
-            return super().format_field(value, format_spec)
-        return form.format(float(value or 0) * size)
-
-
-_WRITTEN = _Written()
-
-
-@cache
-def _rows(table: str) -> tuple[dict[str, Any], ...]:
-    """Rows of `lines.jsonl` or `texts.jsonl`. `of`: the topic, and which of its texts. `if`: facts
-    that something must be, with ! nothing. `source`: names of `sources.csv`, or texts."""
-    text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
-    return tuple(json.loads(line) for line in text.splitlines())
-
-
-def _matching(table: str, of: str, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of a topic whose conditions these facts meet."""
-    for row in _rows(table):
-        found = row["of"] == of and all(
-            bool(_WRITTEN.get_field(name.lstrip("!"), (), facts)[0]) is (name[0] != "!")
-            for name in row.get("if", "").split()
-        )
-        if found:
-            yield row
-
-
-def texts(of: str, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Lines of the output of `size` or `plan`, with these facts."""
-    return (_WRITTEN.vformat(row["text"], (), facts) for row in _matching("texts", of, facts))
-
-
 def _lines(of: str, facts: Mapping[str, Any], **more: Any) -> Iterator[ExplanationLine]:
     """The lines of the rows of a text with these facts."""
     facts = {**facts, **more}
     work = "training" if facts.get("trains") else "serving"
-    for row in _matching("lines", of, facts):
+    for row in matching("lines", of, facts):
         parts = (row[part] for part in ("figure", "value", "formula", "basis"))
-        figure, value, formula, basis = (_WRITTEN.vformat(part, (), facts) for part in parts)
-        sources = (_source(_WRITTEN.vformat(name, (), facts), work) for name in row["source"])
+        figure, value, formula, basis = (WRITTEN.vformat(part, (), facts) for part in parts)
+        sources = (_source(WRITTEN.vformat(name, (), facts), work) for name in row["source"])
         topic = of.partition("/")[0]
         yield ExplanationLine(topic, figure, value, formula, Basis(basis), "; ".join(sources))
 
@@ -147,7 +90,7 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     across = reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
     setting = explain_setting(need.model, work, reached.parallel, option.share, link)
-    return (*setting, *_bought(option, need.replicas, need.confidence))
+    return (*setting, *_bought(option, need.allowed.replicas, need.confidence))
 
 
 def _served(need: WorkloadNeed, option: Option) -> Serving:
@@ -261,22 +204,14 @@ def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[Expla
     """Number of copies, of machines, and their cost: machine, hour, part, token, run.
     `least`: number of requested copies."""
     machine, reached, text = option.machine, option.reached, ""
-    asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
-    if asked and reached.tokens_per_second and rates:
-        each, most = (
-            reached.tokens_per_second / reached.copies,
-            reached.tokens_per_second / rates[0],
-        )
-        text = f", and ceil({asked:,.0f} tokens/s requested /  {each:,.0f} of one"
+    asked, rate = reached.asked_tokens_per_second, reached.tokens_per_second
+    if asked and rate and (rates := reached.tokens_per_second_range):
+        text = f", and ceil({asked:,.0f} tokens/s requested /  {rate / reached.copies:,.0f} of one"
         if confidence is Assurance.WORST:
-            text += f" / {most:g}, the least that published loads leave"
+            text += f" / {rate / rates[0]:g}, the least that published loads leave"
         text += ")"
-    facts = {
-        "option": option,
-        "machine": machine,
-        "reached": reached,
-        "price": machine.usd_per_hour,
-    }
+    facts: dict[str, Any] = {"option": option, "machine": machine, "reached": reached}
+    facts["price"] = machine.usd_per_hour
     known = Basis.ASSUMED if asked else Basis.MODELLED
     yield from _lines("choice", facts, least=least, asked=text, known=known)
     yield from _lines(
@@ -285,6 +220,6 @@ def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[Expla
         hours=float(option.gpu_hours_per_hour),
         shared=option.share.kind is not DeviceShare.WHOLE,
         both=weakest((machine.price_basis, reached.basis)),
-        done=asked or reached.tokens_per_second or 0.0,
+        done=asked or rate or 0.0,
         idle=IDLE_HOURS,
     )

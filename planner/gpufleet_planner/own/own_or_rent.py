@@ -4,7 +4,7 @@ The cloud costs the expected nodes of each pool at the pool's first purchase opt
 are bought for the maximum number of nodes, at the beginning of the year that needs them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
@@ -17,6 +17,7 @@ from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Fleet, Pool
 from gpufleet_planner.sizing.request import RequestModel, read_model
+from gpufleet_planner.tables import texts
 
 INVALID = "own-hardware-invalid"
 _finding = findings_in(__file__)
@@ -178,7 +179,7 @@ def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> Ow
         residual,
         _months_to_even(years),
         _even_at(tuple(sides.values()), plan),
-        _taken(fleet, tuple(sides), plan, catalogue),
+        tuple(_taken(fleet, tuple(sides), plan, catalogue)),
         tuple(findings),
     )
 
@@ -196,22 +197,22 @@ _COSTS = {
 
 def _taken(
     fleet: Fleet, names: tuple[str, ...], plan: OwnHardwarePlan, catalogue: Catalogue
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """Each pool's price with its origin, and the costs that no field gives."""
-    lines: list[str] = []
+    listed = False
     for pool in fleet.pools:
         if pool.name not in names:
             continue
         way, row = pool.capacity[0].mode, pool.machines[0].instance
         origin = "" if row is None else row.price(way).source.key
         kind = f"list, {origin}" if origin in catalogue.sources else origin or "stated"
-        lines.append(f"price of {pool.name}: {pool.hourly_usd:,.2f} USD/h, {way} ({kind})")
-    if any("(list" in line for line in lines):
-        lines.append("committed prices are lower: give yours with --prices")
+        listed = listed or origin in catalogue.sources
+        yield f"price of {pool.name}: {pool.hourly_usd:,.2f} USD/h, {way} ({kind})"
+    if listed:
+        yield "committed prices are lower: give yours with --prices"
     missing = [cost for cost, name in _COSTS.items() if not getattr(plan, name)]
     if names and missing:
-        lines.append(f"0, as not given: {', '.join(missing)}")
-    return tuple(lines)
+        yield f"0, as not given: {', '.join(missing)}"
 
 
 def _side(
@@ -358,29 +359,11 @@ def own_or_rent_text(answer: OwnOrRent) -> str:
     """The comparison as lines of at most 80 columns."""
     if not answer.pools:
         return "no pool can be compared\n"
-    heads = f"{'bought USD':>17} {'running USD':>17} {'cloud USD':>17}"
-    lines = [
-        f"own hardware against the cloud: {', '.join(answer.pools)}",
-        f"{'year':>4} {'GPUs':>7} {'machines':>9} {heads}",
-    ]
-    for year in answer.years:
-        lines.append(
-            f"{year.year:>4} {year.gpus:>7,} {year.machines:>9,} {year.bought:>17,.0f} "
-            f"{year.running:>17,.0f} {year.cloud:>17,.0f}"
-        )
-    worth = f", less {answer.residual:,.0f} that the machines are worth" if answer.residual else ""
-    lines.append(f"own   {answer.own:,.0f} USD{worth}")
-    lines.append(f"cloud {answer.cloud:,.0f} USD")
-    even = answer.months_to_even
-    paid = "not in these years" if even is None else f"for good after {even} months"
-    lines.append(f"own hardware has paid for itself {paid}")
-    even_at = "the cloud costs less even when the machines are needed all the time"
-    if answer.even_at is not None:
-        needed = f"needed {100 * answer.even_at:.0f} % of the time"
-        even_at = f"both cost the same when the machines are {needed}"
-        even_at = even_at if answer.even_at else "own hardware costs less at any use"
-    lines += [even_at, *answer.taken]
-    return "\n".join(lines) + "\n"
+    percent = 100 * (answer.even_at or 0)
+    facts = {"answer": answer, "never": answer.even_at is None, "percent": percent}
+    lines = [*texts("own", {"pools": ", ".join(answer.pools)})]
+    lines += (text for year in answer.years for text in texts("own/year", {"year": year}))
+    return "\n".join((*lines, *texts("own/end", facts), *answer.taken)) + "\n"
 
 
 def _usd(amount: Decimal) -> float:

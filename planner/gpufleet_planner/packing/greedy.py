@@ -1,6 +1,6 @@
 """The heuristic: largest shares first, each in the place that wastes least. It needs no solver.
 
-It respects the same limits as the exact methods (quotas, strategies, present instances), but does
+It respects the same limits as the exact methods (nodes, strategies, present instances), but does
 not guarantee the least cost: the lower bound limits the difference.
 """
 
@@ -8,7 +8,6 @@ from collections import Counter
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
-from gpufleet_planner.packing.patterns import open_patterns, proof
 from gpufleet_planner.packing.problem import (
     REPLICATED,
     Mode,
@@ -16,7 +15,14 @@ from gpufleet_planner.packing.problem import (
     PackingProblem,
     ShareClass,
 )
-from gpufleet_planner.packing.slots import Slot, host_parts, slot_parts, slots_for
+from gpufleet_planner.packing.slots import (
+    Slot,
+    host_parts,
+    open_patterns,
+    proof,
+    slot_parts,
+    slots_for,
+)
 from gpufleet_planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
 _Entry = tuple[tuple[int, ...], int, int, Slot]

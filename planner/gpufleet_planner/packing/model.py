@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet_planner.packing.highs import INFINITY, IntegerProgram
-from gpufleet_planner.packing.patterns import Pattern
 from gpufleet_planner.packing.problem import GpuState, Host, Mode, PackingProblem
-from gpufleet_planner.packing.slots import Slot, servable
+from gpufleet_planner.packing.slots import Pattern, Slot, servable
 from gpufleet_planner.packing.supply import (
     GpuGroup,
     NodeSource,
@@ -98,7 +97,9 @@ class PackingProgram:
             by_source.append(columns)
         for pool, giving in pools.items():
             self._fill(pool, giving)
-        self._limits(by_source)
+        for source, columns in zip(self.sources, by_source, strict=True):
+            if source.most is not None and columns:
+                self.program.row(dict.fromkeys(columns, 1), upper=source.most)
         kinds, fitting = self._kinds()
         self.kinds, served, short = kinds, self.served, self.short
         taking: dict[tuple[int, Slot], dict[int, int]] = defaultdict(dict)
@@ -136,20 +137,6 @@ class PackingProgram:
             for slot, count in _slots_of(machine.name, pattern):
                 self.supply[at, slot][column] = count
         self.program.row(row, upper=0)
-
-    def _limits(self, by_source: list[list[int]]) -> None:
-        for source, columns in zip(self.sources, by_source, strict=True):
-            if source.most is not None and columns:
-                self.program.row(dict.fromkeys(columns, 1), upper=source.most)
-        for quota in self.problem.quotas:
-            entries = {
-                column: source.machine.gpus
-                for source, columns in zip(self.sources, by_source, strict=True)
-                for column in columns
-                if source.bought and source.machine.name in quota.machines
-            }
-            if entries:
-                self.program.row(entries, upper=quota.gpus)
 
     def _kinds(self) -> tuple[list[ShareGroup], list[frozenset[Slot]]]:
         """Classes by what serves them and what they take of the node, in the order of the file."""

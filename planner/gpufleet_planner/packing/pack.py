@@ -1,6 +1,7 @@
 """Packing: the integer program, the heuristic where it does not apply, always a lower bound; and
 the reason why a share has no place, with the nearest change that gives it one."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -31,9 +32,8 @@ from gpufleet_planner.packing.workspace import Workspace
 _finding = findings_in(__file__)
 
 
-def impossible_shares(problem: PackingProblem) -> list[Finding]:
+def impossible_shares(problem: PackingProblem) -> Iterator[Finding]:
     """Share classes that no GPU of any allowed machine can serve, however many there are."""
-    found: list[Finding] = []
     for share in problem.shares:
         to = problem.machines if share.machines is None else share.machines
         machines = [m for m in problem.machines.values() if m.name in to]
@@ -42,17 +42,14 @@ def impossible_shares(problem: PackingProblem) -> list[Finding]:
             continue
         reasons = "; ".join(f"{name}: {why}" for name, why in tried.items())
         fix = next((f for m in machines if (f := _nearest_share(share, m)) is not None), None)
-        found.append(
-            _finding(
-                "pack-share-impossible",
-                share.path,
-                fix=fix or "allow another machine type",
-                share=share.name,
-                reasons=reasons,
-                machines=list(tried),
-            )
+        yield _finding(
+            "pack-share-impossible",
+            share.path,
+            fix=fix or "allow another machine type",
+            share=share.name,
+            reasons=reasons,
+            machines=list(tried),
         )
-    return found
 
 
 def _nearest_share(share: ShareClass, machine: PackingMachine) -> str | None:
@@ -73,10 +70,10 @@ def explain(
 ) -> Iterator[Finding]:
     """Findings for shares without a place: the limits that exclude them, and a remedy.
 
-    `unlimited` is the packing of the same problem without quotas and limits of nodes; incomplete:
+    `unlimited` is the packing of the same problem without limits of nodes; incomplete:
     the limits are not the cause.
     """
-    raised = _raised(problem, unlimited) if unlimited.complete else []
+    raised = [*_raised(problem, unlimited)] if unlimited.complete else []
     why = "no machine type with room for them may be bought"
     fixes = "allow a machine type that serves them to be bought (maxNodes above 0)"
     if raised:
@@ -98,22 +95,13 @@ def explain(
         )
 
 
-def _raised(problem: PackingProblem, unlimited: Packing) -> list[tuple[str, int, int]]:
+def _raised(problem: PackingProblem, unlimited: Packing) -> Iterator[tuple[str, int, int]]:
     """Limits the unlimited packing exceeds: path, limit, what it needs."""
-    counts: dict[str, int] = {}
-    for node in unlimited.nodes:
-        if not node.existing:
-            counts[node.machine] = counts.get(node.machine, 0) + 1
-    found: list[tuple[str, int, int]] = []
+    counts = Counter(node.machine for node in unlimited.nodes if not node.existing)
     for machine in problem.machines.values():
-        need = counts.get(machine.name, 0)
+        need = counts[machine.name]
         if machine.max_nodes is not None and need > machine.max_nodes:
-            found.append((f"{machine.path}.maxNodes", machine.max_nodes, need))
-    for quota in problem.quotas:
-        need = sum(problem.machines[m].gpus * counts.get(m, 0) for m in quota.machines)
-        if need > quota.gpus:
-            found.append((f"{quota.path}.gpus", quota.gpus, need))
-    return found
+            yield (f"{machine.path}.maxNodes", machine.max_nodes, need)
 
 
 _APART_LIMIT = 60_000
@@ -133,7 +121,7 @@ def pack(problem: PackingProblem, *, solver: bool = True) -> Packing:
     """
     program = solver and highs.available()
     method = _by_program if program else _heuristic
-    impossible = impossible_shares(problem)
+    impossible = [*impossible_shares(problem)]
     lost = {str(finding.evidence["share"]) for finding in impossible}
     kept = tuple(replace(s, count=0) if s.name in lost else s for s in problem.shares)
     possible = replace(problem, shares=kept)
@@ -142,7 +130,7 @@ def pack(problem: PackingProblem, *, solver: bool = True) -> Packing:
     if found.unplaced:
         free = {name: replace(one, max_nodes=None) for name, one in problem.machines.items()}
         # Prices of machines that could not be bought may be missing: this packing counts nodes.
-        unlimited = method(replace(possible, machines=free, quotas=()))
+        unlimited = method(replace(possible, machines=free))
         findings += explain(possible, found.unplaced, unlimited)
     unplaced = dict(found.unplaced) | {s.name: s.count for s in problem.shares if s.name in lost}
     found = replace(found, unplaced=unplaced)

@@ -90,16 +90,6 @@ class ShareClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
-    """Maximum number of GPUs that may be bought over several machine types together."""
-
-    name: str
-    machines: frozenset[str]
-    gpus: int
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class GpuState:
     """Existing use of one GPU. It is never moved."""
 
@@ -140,7 +130,6 @@ class PackingProblem:
     machines: Mapping[str, PackingMachine]
     shares: tuple[ShareClass, ...]
     existing: tuple[ExistingNode, ...] = ()
-    quotas: tuple[Quota, ...] = ()
 
     @cached_property
     def priced(self) -> bool:
@@ -234,12 +223,6 @@ class Packing:
         return Decimal(self.cost - self.lower_bound) / Decimal(self.lower_bound)
 
 
-_KEYS = (
-    "cost", "unit", "gpus", "lowerBound", "gap", "method", "complete", "nodes", "assignment",
-    "unplaced",
-)  # fmt: skip
-
-
 def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ()) -> dict[str, Any]:
     """Costs in dollars an hour (`unit` usd/h), or GPU-hours an hour where a price is missing.
 
@@ -247,9 +230,9 @@ def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ())
     in `findings`; the keys are the same.
     """
     if packing is None:
-        empty: dict[str, Any] = dict.fromkeys(_KEYS)
-        empty |= {"complete": False, "nodes": [], "assignment": [], "unplaced": {}}
-        return empty | {"findings": [finding.as_dict() for finding in ordered(findings)]}
+        nothing = Packing((), (), {}, 0, 0, True, 0, PackingMethod.HEURISTIC, ordered(findings))
+        unknown = ("cost", "unit", "gpus", "lowerBound", "gap", "method")
+        return packing_as_dict(nothing) | dict.fromkeys(unknown) | {"complete": False}
     unit = MICRO_USD if packing.priced else 1
     return {
         "cost": packing.cost / unit,

@@ -16,7 +16,6 @@ from gpufleet_planner.packing.problem import (
     Mode,
     PackingMachine,
     PackingProblem,
-    Quota,
     ShareClass,
 )
 from gpufleet_planner.packing.request import (
@@ -59,18 +58,12 @@ class _Reader:
         self._repeated("shares", [s.name for s in shares], "name")
         existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
         self._repeated("existing", [n.node for n in self.request.existing], "node")
-        quotas = tuple(
-            Quota(q.name, self._chosen(q.machines, f"quotas[{i}].machines"), q.gpus, f"quotas[{i}]")
-            for i, q in enumerate(self.request.quotas)
-        )
         nodes = tuple(node for node in existing if node is not None)
         self._known_hosts(shares, nodes)
-        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, quotas)
-        unpriced = [
-            m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
-        ]
-        for machine in unpriced:
-            self.say("pack-price-unknown", machine.path, machine=machine.name)
+        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes)
+        for machine in self.machines.values():
+            if machine.max_nodes != 0 and machine.micro_usd_per_hour is None:
+                self.say("pack-price-unknown", machine.path, machine=machine.name)
         return problem
 
     def say(self, row: str, path: str, *, fix: str | None = None, **facts: object) -> None:

@@ -224,14 +224,6 @@ class ExistingRequest(RequestModel):
     """Host memory that is left on it. Default: all, where nothing is on its GPUs."""
 
 
-class QuotaRequest(RequestModel):
-    """Maximum number of GPUs that may be bought over several machine types."""
-
-    name: Name
-    gpus: Count
-    machines: Annotated[tuple[str, ...], Field(min_length=1)]
-
-
 class PackRequest(RequestModel):
     """A packing file."""
 
@@ -240,7 +232,6 @@ class PackRequest(RequestModel):
     machines: Annotated[tuple[MachineRequest, ...], Field(min_length=1, max_length=200)]
     shares: Annotated[tuple[ShareRequest, ...], Field(min_length=1, max_length=5000)]
     existing: Annotated[tuple[ExistingRequest, ...], Field(max_length=5000)] = ()
-    quotas: tuple[QuotaRequest, ...] = ()
 
 
 def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Finding, ...]]:

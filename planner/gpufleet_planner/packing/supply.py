@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
 from gpufleet_planner.packing.problem import (
     REPLICATED,
     GpuState,
@@ -18,7 +17,7 @@ from gpufleet_planner.packing.problem import (
     PackingMachine,
     PackingProblem,
 )
-from gpufleet_planner.packing.slots import Slot, slots_for
+from gpufleet_planner.packing.slots import Pattern, Slot, maximal_patterns, slots_for
 
 
 @dataclass(frozen=True, slots=True)

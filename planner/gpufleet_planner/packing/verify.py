@@ -1,6 +1,7 @@
 """The checker: validates a packing against the problem, with other code than the packers use."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 from gpufleet.findings import Finding, error
 from gpufleet.partition.placement import PlacedInstance, Refusal, place
@@ -39,85 +40,75 @@ class _Checker:
             for gpu in assignment.gpus:
                 self.on_gpu[assignment.node, gpu].append(assignment)
 
-    def problems(self) -> list[str]:
-        found = self._counts() + self._cost()
-        for assignment in self.packing.assignments:
-            found += self._assignment(assignment)
-        for (node, gpu), assignments in self.on_gpu.items():
-            found += self._gpu(node, gpu, assignments)
+    def problems(self) -> Iterator[str]:
+        yield from self._counts()
+        yield from self._cost()
         by_node: dict[str, list[Assignment]] = defaultdict(list)
         for assignment in self.packing.assignments:
+            yield from self._assignment(assignment)
             by_node[assignment.node].append(assignment)
+        for (node, gpu), assignments in self.on_gpu.items():
+            yield from self._gpu(node, gpu, assignments)
         for node, assignments in by_node.items():
-            found += self._node(node, assignments)
-        return found
+            yield from self._node(node, assignments)
 
-    def _counts(self) -> list[str]:
-        found: list[str] = []
+    def _counts(self) -> Iterator[str]:
         placed = Counter(a.share for a in self.packing.assignments)
         for share in self.problem.shares:
             total = placed.pop(share.name, 0) + self.packing.unplaced.get(share.name, 0)
             if total != share.count:
-                found.append(f"{share.name}: {total} of {share.count} shares accounted for")
+                yield f"{share.name}: {total} of {share.count} shares accounted for"
         indices = {(a.share, a.index) for a in self.packing.assignments}
         if len(indices) != len(self.packing.assignments):
-            found.append("a share is placed twice")
-        return found + [f"{name} was never requested" for name in placed]
+            yield "a share is placed twice"
+        yield from (f"{name} was never requested" for name in placed)
 
-    def _cost(self) -> list[str]:
-        found: list[str] = []
+    def _cost(self) -> Iterator[str]:
         bought = Counter(n.machine for n in self.packing.nodes if not n.existing)
         machines = self.problem.machines
         cost = sum(self.problem.cost_of(machines[m]) * n for m, n in bought.items())
         if cost != self.packing.cost:
-            found.append(f"the nodes cost {cost}, not {self.packing.cost}")
+            yield f"the nodes cost {cost}, not {self.packing.cost}"
         if self.packing.complete and self.packing.lower_bound > cost:
-            found.append(f"the bound {self.packing.lower_bound} is above the cost {cost}")
+            yield f"the bound {self.packing.lower_bound} is above the cost {cost}"
         gpus = sum(machines[m].gpus * n for m, n in bought.items())
         if gpus != self.packing.gpus:
-            found.append(f"{gpus} GPUs are bought, not {self.packing.gpus}")
+            yield f"{gpus} GPUs are bought, not {self.packing.gpus}"
         for name, count in bought.items():
             most = machines[name].max_nodes
             if most is not None and count > most:
-                found.append(f"{count} nodes of {name} are more than {most}")
-        for quota in self.problem.quotas:
-            used = sum(machines[m].gpus * bought[m] for m in quota.machines)
-            if used > quota.gpus:
-                found.append(f"{used} GPUs are more than the {quota.gpus} of quota {quota.name}")
+                yield f"{count} nodes of {name} are more than {most}"
         for node in self.packing.nodes:
             if node.existing != (node.name in self.existing):
-                found.append(f"{node.name}: bought and existing are mixed up")
-        return found
+                yield f"{node.name}: bought and existing are mixed up"
 
-    def _assignment(self, a: Assignment) -> list[str]:
+    def _assignment(self, a: Assignment) -> Iterator[str]:
         share, machine = self.problem.by_name[a.share], self.machine[a.node]
         what = f"{a.share}[{a.index}] on {a.node}"
-        found: list[str] = []
         if len(set(a.gpus)) != len(a.gpus) or any(not 0 <= g < machine.gpus for g in a.gpus):
-            found.append(f"{what}: GPUs {a.gpus} of {machine.gpus}")
+            yield f"{what}: GPUs {a.gpus} of {machine.gpus}"
         if share.machines is not None and machine.name not in share.machines:
-            found.append(f"{what}: {machine.name} is not allowed")
+            yield f"{what}: {machine.name} is not allowed"
         if a.mode not in machine.modes:
-            found.append(f"{what}: {a.mode} is not allowed on {machine.name}")
+            yield f"{what}: {a.mode} is not allowed on {machine.name}"
         if share.mode is not None and share.mode is not a.mode:
-            found.append(f"{what}: {a.mode} instead of {share.mode}")
+            yield f"{what}: {a.mode} instead of {share.mode}"
         if len(a.gpus) != (share.gpus if a.mode is Mode.WHOLE else 1):
-            found.append(f"{what}: {len(a.gpus)} GPUs instead of {share.gpus}")
+            yield f"{what}: {len(a.gpus)} GPUs instead of {share.gpus}"
         memory = self._memory(a, machine)
         if share.memory_bytes and (memory is None or memory < share.memory_bytes):
-            found.append(f"{what}: {memory} bytes are less than {share.memory_bytes}")
+            yield f"{what}: {memory} bytes are less than {share.memory_bytes}"
         if share.replicas is not None and a.replicas > share.replicas:
-            found.append(f"{what}: 1/{a.replicas} of a GPU is less than 1/{share.replicas}")
+            yield f"{what}: 1/{a.replicas} of a GPU is less than 1/{share.replicas}"
         geometry = machine.gpu.mig
         if a.mode is Mode.MIG and geometry is not None:
             profile = geometry.profiles[a.profile or ""]
             if profile.compute_slices < share.compute_slices:
-                found.append(f"{what}: {a.profile} has too few compute slices")
+                yield f"{what}: {a.profile} has too few compute slices"
             if share.profile is not None and a.profile != geometry.alternate_names.get(
                 share.profile, share.profile
             ):
-                found.append(f"{what}: {a.profile} instead of {share.profile}")
-        return found
+                yield f"{what}: {a.profile} instead of {share.profile}"
 
     @staticmethod
     def _memory(a: Assignment, machine: PackingMachine) -> int | None:
@@ -167,8 +158,7 @@ class _Checker:
         self.proven.add((machine.gpu.key, placed))
         return []
 
-    def _node(self, node: str, assignments: list[Assignment]) -> list[str]:
-        found: list[str] = []
+    def _node(self, node: str, assignments: list[Assignment]) -> Iterator[str]:
         machine, there = self.machine[node], self.existing.get(node)
         divided = {(a.mode, a.replicas) for a in assignments if a.mode in REPLICATED}
         for gpu in there.gpus if there is not None else ():
@@ -177,18 +167,17 @@ class _Checker:
         states = there.gpus if there else ()
         modes = {a.mode for a in assignments}.union(*map(_modes_of, states))
         if len(divided) > 1 or (divided and not modes <= set(REPLICATED)):
-            found.append(f"{node}: a node has one sharing configuration")
+            yield f"{node}: a node has one sharing configuration"
         if machine.single_strategy and Mode.MIG in modes:
             profiles = {a.profile for a in assignments if a.mode is Mode.MIG}
             profiles |= {one.profile for state in states for one in state.occupied}
             if len(profiles) > 1 or modes != {Mode.MIG}:
-                found.append(f"{node}: strategy single allows one profile")
+                yield f"{node}: strategy single allows one profile"
         room = machine.host if there is None or there.host is None else there.host
         for part, what in enumerate(("milli-CPUs", "MiB of memory")):
             taken = sum(self.problem.by_name[a.share].host[part] for a in assignments)
             if taken > (room[part] or 0):
-                found.append(f"{node}: {taken} {what} are more than {room[part]}")
-        return found
+                yield f"{node}: {taken} {what} are more than {room[part]}"
 
 
 def _modes_of(there: GpuState) -> set[Mode]:

@@ -1,12 +1,12 @@
 """A packing in the making: nodes that are there or bought, and what each of their GPUs holds."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.partition.placement import PlacedInstance
 from gpufleet.partition.slot_table import slot_table
-from gpufleet_planner.packing.patterns import proof, state_of
 from gpufleet_planner.packing.problem import (
     Assignment,
     GpuState,
@@ -16,7 +16,7 @@ from gpufleet_planner.packing.problem import (
     PackingMachine,
     PackingProblem,
 )
-from gpufleet_planner.packing.slots import Slot, host_fits
+from gpufleet_planner.packing.slots import Slot, host_fits, proof, state_of
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Workspace:
             self.existing[node.name] = node
 
     def buy(self, machine: PackingMachine) -> OpenNode:
-        """Open a new node. Quotas are the caller's business (`may_buy`)."""
+        """Open a new node. Limits are the caller's business (`may_buy`)."""
         while True:
             name = f"{machine.name}-{self._named[machine.name]}"
             self._named[machine.name] += 1
@@ -127,16 +127,8 @@ class Workspace:
         return node
 
     def may_buy(self, machine: PackingMachine) -> bool:
-        """Whether the quotas leave room for one more node of this type."""
-        counts = self._bought
-        if machine.max_nodes is not None and counts[machine.name] >= machine.max_nodes:
-            return False
-        for quota in self.problem.quotas:
-            if machine.name in quota.machines:
-                gpus = sum(self.problem.machines[m].gpus * counts[m] for m in quota.machines)
-                if gpus + machine.gpus > quota.gpus:
-                    return False
-        return True
+        """Whether one more node of this type may be bought."""
+        return machine.max_nodes is None or self._bought[machine.name] < machine.max_nodes
 
     def allows(self, share: str, node: OpenNode) -> bool:
         """Whether CPUs and memory of the node let one more share go there."""
@@ -234,23 +226,19 @@ class Workspace:
         return tuple(ordered), packed
 
     @staticmethod
-    def _on(node: OpenNode, gpu: OpenGpu) -> list[Assignment]:
-        found: list[Assignment] = []
+    def _on(node: OpenNode, gpu: OpenGpu) -> Iterator[Assignment]:
         place = (gpu.index,)
         geometry = node.machine.gpu.mig
         if geometry is not None:
             names = {profile: iter(shares) for profile, shares in gpu.instances.items()}
             for instance in gpu.placed(geometry):
                 share = next(names[instance.profile])
-                found.append(
-                    Assignment(
-                        share, 0, node.name, place, Mode.MIG, instance.profile, instance.start
-                    )
+                yield Assignment(
+                    share, 0, node.name, place, Mode.MIG, instance.profile, instance.start
                 )
         mode = node.mode
         if mode is not None:
-            found += [
+            yield from [
                 Assignment(name, 0, node.name, place, mode, replicas=node.replicas)
                 for name in gpu.clients
             ]
-        return found

@@ -5,13 +5,12 @@ from math import ceil, inf
 from operator import attrgetter
 
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
-from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed, allowed_kinds
+from gpufleet_planner.planning.offers import OfferedMachine, whole
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
-from gpufleet_planner.planning.shares import allowed_kinds, shares, whole
 from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
-from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare, shares
 from gpufleet_planner.sizing.training_rates import training_speed
 
 
@@ -50,7 +49,7 @@ def try_services(
             parts = [share for share in parts if share.kind is not DeviceShare.WHOLE]
             tried += [(share, alone, float(share.part), share.label) for share in parts]
         for share, parallel, part, what in tried:
-            above = _dearer(gpu_usd * (part * need.replicas), ceiling, _OF_MACHINES)
+            above = _dearer(gpu_usd * (part * need.allowed.replicas), ceiling, _OF_MACHINES)
             found = above or serve(need, serving, share, parallel)
             if isinstance(found, Reached):
                 yield from _bought(found, share, group)
@@ -235,7 +234,7 @@ def _late(target: ServingTarget, reached: Reached) -> Miss | None:
 
 def _taken_back(need: WorkloadNeed, reached: Reached, offer: OfferedMachine) -> Miss | None:
     hours, most = reached.run_hours, offer.most_hours
-    if need.interruptible or hours is None or most is None or hours <= most:
+    if need.allowed.interruptible or hours is None or most is None or hours <= most:
         return None
     text = (
         f"the run takes {hours:.1f} h, and machines bought by {offer.buy} are reclaimed after "

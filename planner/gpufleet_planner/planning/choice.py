@@ -1,5 +1,5 @@
-"""Options that could run a workload: the options that meet the target, cheapest first, the Pareto
-set, and for each rejected option the limit that it exceeds."""
+"""Options that could run a workload: the options that meet the target, cheapest first,
+and for each rejected option the limit that it exceeds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,6 @@ from gpufleet_planner.planning.option import (
     better_at,
     dearer,
     option_as_dict,
-    pareto,
 )
 
 _finding = findings_in(__file__)
@@ -40,11 +39,6 @@ class ServingChoice:
     rejected: tuple[Rejected, ...]
     """Everything else that was tried, each with the limit it breaks."""
     findings: tuple[Finding, ...]
-
-    @property
-    def front(self) -> tuple[Option, ...]:
-        """The Pareto set: no other option is better in cost, speed and latency together."""
-        return pareto(self.options)
 
     @property
     def best(self) -> Option | None:
@@ -63,15 +57,7 @@ class ServingChoice:
 
 def choices_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
     """Every option, best first, with why it is not the first."""
-    front = set(map(id, choice.front))
-    return [
-        {
-            **option_as_dict(option),
-            "pareto": id(option) in front,
-            "why": choice.lost_to_best(option),
-        }
-        for option in choice.options
-    ]
+    return [{**option_as_dict(one), "why": choice.lost_to_best(one)} for one in choice.options]
 
 
 def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
@@ -93,10 +79,10 @@ def choose(
     """Try every GPU, count, split, precision, share and purchase option on the market.
 
     `thorough` False skips a choice that costs more, even shared with others, than one that already
-    meets the target: the first option is the same, the Pareto set is not complete. Never raises for
+    meets the target: the first option is the same. Never raises for
     an invalid need: when nothing works, an error names the nearest choice.
     """
-    offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
+    offered = machines(market, catalogue, interruptible=need.allowed.interruptible, job=need.trains)
     options: list[Option] = []
     rejected: list[Rejected] = []
     by_gpu: dict[tuple[str, str, object], list[OfferedMachine]] = {}
@@ -198,7 +184,8 @@ def _contradiction(
     raised: list[str] = []
     for code, name in zip(codes, names, strict=True):
         if code == "gpus":
-            freed = replace(need, most_gpus=1 << 14)
+            more = need.allowed.model_copy(update={"most_gpus": 1 << 14})
+            freed = replace(need, allowed=more)
         else:
             freed = replace(need, target=need.target.model_copy(update={_LIMITS[code][0]: None}))
         best = choose(freed, market, catalogue, thorough=False).best

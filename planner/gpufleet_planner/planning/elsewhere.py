@@ -16,6 +16,7 @@ from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
 from gpufleet_planner.planning.plan import Planner, PricedFleet, plan, planner_of
 from gpufleet_planner.planning.select import select
+from gpufleet_planner.tables import texts
 
 _finding = findings_in(__file__)
 
@@ -145,13 +146,10 @@ def places_text(places: Iterable[PlannedPlace]) -> str:
         where = f"at {place.place}"
         if place.platform is not None:
             where = f"in {place.place} ({place.platform.value})"
-        if place.problem:
-            lines.append(f"{where}: no plan: {place.problem}")
-            continue
-        note = " (some prices are estimated from another region's)" if place.estimated else ""
-        lines.append(f"{where}: {'; '.join(fleet.text for fleet in place.fleets)}{note}")
+        fleets = "; ".join(fleet.text for fleet in place.fleets)
+        lines += texts("place", {"place": place, "where": where, "fleets": fleets})
         for pool in place.pools:
-            machine, members = pool.key.machine, ", ".join(name for name, _ in pool.members)
-            how = f"{machine.gpus} x {machine.gpu.key}, {machine.buy}; {machine.price_source}"
-            lines.append(f"  {pool.nodes} x {machine.name} ({how}): {members}")
+            members = ", ".join(name for name, _ in pool.members)
+            facts = {"pool": pool, "machine": pool.key.machine, "members": members}
+            lines += texts("place/pool", facts)
     return "\n".join(lines) + "\n" if lines else ""

@@ -67,9 +67,9 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
                 "dtype": _DTYPES.get(form),
                 "quantization": quantised,
                 "kv-cache-dtype": "fp8_e4m3" if cached else None,
-                "tp-size": _degree(split.tensor),
-                "pp-size": _degree(split.pipeline),
-                "ep-size": _degree(split.expert),
+                "tp-size": split.tensor > 1 and split.tensor,
+                "pp-size": split.pipeline > 1 and split.pipeline,
+                "ep-size": split.expert > 1 and split.expert,
             }
         )
     room = capacity(need.model, serving, usable, split) if causal else None
@@ -85,8 +85,8 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
             "dtype": _DTYPES.get(form),
             "quantization": quantised,
             "kv-cache-dtype": "fp8" if cached else None,
-            "tensor-parallel-size": _degree(split.tensor),
-            "pipeline-parallel-size": _degree(split.pipeline),
+            "tensor-parallel-size": split.tensor > 1 and split.tensor,
+            "pipeline-parallel-size": split.pipeline > 1 and split.pipeline,
             "enable-expert-parallel": split.expert > 1,
         }
     )
@@ -99,10 +99,6 @@ def _written(options: Mapping[str, object]) -> list[str]:
         for name, value in options.items()
         if value is not None and value is not False
     ]
-
-
-def _degree(degree: int) -> int | None:
-    return degree if degree > 1 else None
 
 
 def _model(work: PlacedWorkload) -> str:

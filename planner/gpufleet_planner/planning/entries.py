@@ -1,8 +1,7 @@
 """One entry of a workloads file: its market, its need, its choices; shares for notebooks."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.environment import strict_prices
@@ -14,11 +13,10 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.attempts import bought
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import ISOLATED, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.provisioning import validate_gpu
-from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import (
     OWN,
     ChosenWorkload,
@@ -27,7 +25,7 @@ from gpufleet_planner.planning.workloads import (
     OwnHardware,
     PlanHead,
 )
-from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare, shares
 from gpufleet_planner.sizing.sized import context_rules
 
 _finding = findings_in(__file__)
@@ -168,10 +166,7 @@ def _resolved(
     catalogue: Catalogue,
     confidence: Assurance = Assurance.EXPECTED,
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
-    stated: dict[str, Any] = {
-        one.name: getattr(entry, one.name, confidence) for one in fields(Allowed)
-    }
-    need, findings = resolve(entry, entry.target, Allowed(**stated), catalogue, entry.name)
+    need, findings = resolve(entry, entry.target, entry, catalogue, entry.name, confidence)
     if need is not None:
-        findings += context_rules(need.model, entry, need.workload)
+        findings = (*findings, *context_rules(need.model, entry, need.workload))
     return need, tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)

@@ -4,7 +4,7 @@ the nodes of each MIG pool.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -13,8 +13,8 @@ from statistics import mean
 
 from gpufleet.catalogue import Gpu
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.patterns import Pattern, maximal_patterns, proof
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
+from gpufleet_planner.packing.slots import Pattern, maximal_patterns, proof
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -36,8 +36,6 @@ class NodeLayout:
     """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
     asked: Mapping[str, int]
     """Slices, and whole GPUs (`WHOLE_GPU`), that the nodes are for."""
-    before: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The amounts that earlier pools already hold."""
 
     @property
     def gpus_cut(self) -> int:
@@ -64,7 +62,6 @@ def lay_out_pools(
     else:
         # Large copies are listed first, and so are the nodes that have room for them.
         kinds = Counter(sorted(packed, key=lambda node: -node.count(())))
-    before = Counter[str]()
     pools: list[NodeLayout] = []
     for node, count in kinds.items():
         full = Counter(_completed(gpu, devices) for devices in node if devices)
@@ -74,10 +71,8 @@ def lay_out_pools(
         asked = {name: n for name in offered if (n := min(left[name], offered[name]))}
         gpus = tuple((dict(devices), number) for devices, number in full.items())
         if asked:
-            earlier = {name: before[name] for name in asked}
-            pools.append(NodeLayout(count, gpus, asked, earlier))
+            pools.append(NodeLayout(count, gpus, asked))
         left.subtract(asked)
-        before.update(asked)
     return tuple(pools)
 
 

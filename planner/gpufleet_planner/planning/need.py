@@ -2,7 +2,8 @@
 cannot be meant together.
 """
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
@@ -20,7 +21,8 @@ from gpufleet.models.formats import (
 )
 from gpufleet.models.inference import Serving
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.sizing.request import RequestModel, SizedWorkload, SizeRequest
+from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.request import Count, RequestModel, SizedWorkload, SizeRequest
 from gpufleet_planner.sizing.sized import request_parts, serving_of, training_of
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
@@ -83,57 +85,49 @@ _TRAINING = ("tokens", "deadline_hours", "budget_usd")
 
 def check_target(
     target: ServingTarget, workload: SizedWorkload, mean_output: int | None
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """Every target that this kind of workload does not have, is incomplete, or contradicts another
     one whatever the hardware."""
     own = _TRAINING if workload.trains else _SERVING
     if workload is SizedWorkload.EMBEDDING:
         own = _EMBEDDING
-    findings: list[Finding] = []
     for name in (*_SERVING, *_EMBEDDING, *_TRAINING):
         if getattr(target, name) is not None and name not in own:
-            findings.append(
-                _finding(
-                    "target-not-for-workload",
-                    f"target.{camel(name)}",
-                    workload=workload.value,
-                    name=camel(name),
-                    targets=", ".join(camel(n) for n in own),
-                )
+            yield _finding(
+                "target-not-for-workload",
+                f"target.{camel(name)}",
+                workload=workload.value,
+                name=camel(name),
+                targets=", ".join(camel(n) for n in own),
             )
     if target.tokens is None:
         for name in ("deadline_hours", "budget_usd"):
             if getattr(target, name) is not None and workload.trains:
-                findings.append(_finding("target-incomplete/run", name=camel(name)))
+                yield _finding("target-incomplete/run", name=camel(name))
     if target.requests_per_second is not None and mean_output is None:
-        findings.append(_finding("target-incomplete/requests"))
+        yield _finding("target-incomplete/requests")
     elif target.requests_per_second is not None and target.output_tokens_per_second is not None:
         asked = target.requests_per_second * (mean_output or 0)
         if abs(asked - target.output_tokens_per_second) > 0.01 * asked:
-            findings.append(
-                _finding(
-                    "target-contradiction/rates",
-                    targets=["requestsPerSecond", "outputTokensPerSecond"],
-                    requests_per_second=f"{target.requests_per_second:g}",
-                    mean_output=mean_output,
-                    asked=f"{asked:g}",
-                    output_tokens_per_second=f"{target.output_tokens_per_second:g}",
-                )
+            yield _finding(
+                "target-contradiction/rates",
+                targets=["requestsPerSecond", "outputTokensPerSecond"],
+                requests_per_second=f"{target.requests_per_second:g}",
+                mean_output=mean_output,
+                asked=f"{asked:g}",
+                output_tokens_per_second=f"{target.output_tokens_per_second:g}",
             )
     if (
         target.budget_usd_per_hour is not None
         and target.budget_usd is not None
         and target.budget_usd_per_hour > target.budget_usd
     ):
-        findings.append(
-            _finding(
-                "target-contradiction/budgets",
-                targets=["budgetUsdPerHour", "budgetUsd"],
-                budget_usd_per_hour=target.budget_usd_per_hour,
-                budget_usd=target.budget_usd,
-            )
+        yield _finding(
+            "target-contradiction/budgets",
+            targets=["budgetUsdPerHour", "budgetUsd"],
+            budget_usd_per_hour=target.budget_usd_per_hour,
+            budget_usd=target.budget_usd,
         )
-    return tuple(findings)
 
 
 class Isolation(StrEnum):
@@ -149,30 +143,32 @@ class Isolation(StrEnum):
 
 MOST_GPUS = 256
 """GPUs of one job or service, unless more are allowed."""
+Pods = Annotated[int, Field(ge=1, le=150_000)]
+"""Pods of one workload: no cluster runs more (kubernetes.io, Considerations for large clusters)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(RequestModel):
     """The choices that the author allows beyond the request itself."""
 
-    precisions: tuple[str, ...] = ()
-    """Weight formats to choose from; empty: the stated one, else 16 bit."""
+    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
     isolation: Isolation = Isolation.MEMORY
+    """Least it must have for itself: memory allows MPS, none time-slicing too. Default memory."""
     interruptible: bool = False
-    """Whether it survives that its machine is taken back: spot may be bought."""
-    replicas: int = 1
+    """Whether it survives that its machine is taken back. Default false: no spot."""
+    replicas: Pods = 1
     """Fewest copies of a service."""
-    most_gpus: int = MOST_GPUS
-    global_batch: int | None = None
-    """Training: samples of one optimizer step; None: not bounded."""
-    goodput: float | None = None
-    """Training: part of the time that counts, as stated; None: by the number of GPUs."""
-    confidence: Assurance = Assurance.EXPECTED
-    """With which speed of the range the target is kept."""
+    most_gpus: Count = MOST_GPUS
+    """Most GPUs of one job or service. Default 256."""
+    global_batch: Count | None = None
+    """Training: samples of one optimizer step."""
+    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Training: part of the time that advances the run. Default: by published failure rates of jobs
+    of that number of GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadNeed(Allowed):
+class WorkloadNeed:
     """The need of one workload, as input of the choice."""
 
     name: str
@@ -185,6 +181,9 @@ class WorkloadNeed(Allowed):
     parallel: Parallelism | None
     """Stated by the author; None: free."""
     target: ServingTarget
+    allowed: Allowed
+    confidence: Assurance = Assurance.EXPECTED
+    """With which speed of the range the target is kept."""
     batch_stated: bool = False
     """Training: whether the micro-batch is the author's; else it is searched."""
     hub: tuple[str, ...] = ()
@@ -210,6 +209,7 @@ def resolve(
     allowed: Allowed,
     catalogue: Catalogue,
     name: str = "",
+    confidence: Assurance = Assurance.EXPECTED,
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     """The need of a request, or every finding that keeps it from being known."""
     findings: list[Finding] = []
@@ -242,7 +242,8 @@ def resolve(
         target=target,
         batch_stated="batch" in request.model_fields_set,
         hub=found.hub,
-        **{one.name: getattr(allowed, one.name) for one in fields(Allowed)},
+        allowed=Allowed(**{one: getattr(allowed, one) for one in Allowed.model_fields}),
+        confidence=confidence,
     )
     return need, ordered(findings)
 
@@ -279,3 +280,20 @@ def _variants(
             replace(last, checkpointing=Checkpointing.FULL),
         ]
     return tuple(variants)
+
+
+ISOLATED = {
+    Isolation.HARDWARE: (DeviceShare.WHOLE, DeviceShare.MIG),
+    Isolation.MEMORY: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS),
+    Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE),
+}
+
+
+def allowed_kinds(need: WorkloadNeed) -> tuple[DeviceShare, ...]:
+    """Ways of sharing a workload may be given. Training shares hardware at most, and large training
+    nothing: its peaks and speed would depend on strangers."""
+    kinds = ISOLATED[need.allowed.isolation]
+    if need.trains:
+        kinds = tuple(kind for kind in kinds if kind in (DeviceShare.WHOLE, DeviceShare.MIG))
+    # Jobs of several GPUs cannot either, by their group.
+    return (DeviceShare.WHOLE,) if need.workload is SizedWorkload.PRE_TRAINING else kinds

@@ -14,9 +14,10 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.ledger import Basis
+from gpufleet.partition.grant import grant
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet_planner.sizing.device import find_gpu
+from gpufleet_planner.sizing.device import Device, find_gpu, whole_gpu
 
 _finding = findings_in(__file__)
 _SPOT = "spot"
@@ -77,6 +78,24 @@ class OfferedMachine:
         return (
             None if self.micro_usd is None else self.micro_usd * devices * float(part) / self.gpus
         )
+
+
+@lru_cache(maxsize=4096)
+def whole(machine: OfferedMachine) -> Device | None:
+    """A whole device of a machine: a GPU, or the vGPU slice the machine carries."""
+    device = whole_gpu(machine.gpu)
+    if not isinstance(device, Device) or machine.device_bytes is None:
+        return None
+    if machine.fraction == 1:
+        return device
+    # One GPU's rates divided evenly: what the neighbours leave is not promised.
+    return replace(
+        device,
+        label=f"{machine.gpu.key} x {machine.fraction}",
+        grant=grant(machine.gpu, 1, device_bytes=machine.device_bytes),
+        compute_share=machine.fraction,
+        bandwidth_share=machine.fraction,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,9 @@
-"""Ways to run a workload, with what they reach and cost; their order, the Pareto set, why one
-lost.
-"""
+"""Ways to run a workload, with what they reach and cost; their order, and why one lost."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from operator import attrgetter, itemgetter
 from typing import Any
 
 from gpufleet.documents.plain_data import picked
@@ -16,6 +12,7 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.training import Training
+from gpufleet_planner.tables import texts
 
 IDLE_HOURS = 1 / 6
 """Billed time of a machine after its run: Cluster Autoscaler keeps an unneeded machine for it
@@ -164,25 +161,17 @@ class Option:
     @property
     def speed_text(self) -> str:
         """The reached values, in the units of its target, with bounds of the uncertain ones."""
-        reached, parts = self.reached, list[str]()
-        if reached.first_token_seconds is not None and reached.token_seconds is not None:
-            parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
-            _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
-            parts.append(
-                f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
-                f"at most {1000 * most:.1f}"
-            )
-        if reached.tokens_per_second is not None:
-            asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
-            wanted = f" of {asked:,.0f} requested" if asked else ""
-            lowest = "" if rates is None else f" (at least {rates[0]:,.0f})"
-            parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
-        if reached.run_hours is not None:
-            parts.append(f"{reached.run_hours:,.1f} h")
-        if self.usd_per_run is not None:
-            parts.append(f"{self.usd_per_run:,.2f} USD a run")
+        reached = self.reached
+        asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
+        facts: dict[str, Any] = {"option": self, "reached": reached, "most": reached.token_seconds}
+        facts["timed"] = None not in (reached.first_token_seconds, reached.token_seconds)
+        if reached.token_seconds_range is not None:
+            facts["most"] = reached.token_seconds_range[1]
+        facts["wanted"] = f" of {asked:,.0f} requested" if asked else ""
+        facts["lowest"] = "" if rates is None else f" (at least {rates[0]:,.0f})"
+        text = ", ".join(texts("option/speed", facts))
         binding = f"; {reached.binding} binds" if reached.binding else ""
-        return f"{', '.join(parts)} ({reached.basis.value}){binding}" if parts else ""
+        return f"{text} ({reached.basis.value}){binding}" if text else ""
 
     @property
     def label(self) -> str:
@@ -219,32 +208,6 @@ class Rejected:
 def usd(micro: float | None) -> Decimal | None:
     """Dollars with four decimals; None stays None."""
     return None if micro is None else round(Decimal(micro) / 1_000_000, 4)
-
-
-def _objectives(option: Option) -> tuple[float, ...]:
-    """Values to minimise: cost, latency, time; throughput negated."""
-    reached = option.reached
-    return (
-        option.rank[1],
-        float(option.rank[0]),
-        round(reached.token_seconds or 0.0, 9),
-        round(reached.first_token_seconds or 0.0, 9),
-        round(reached.run_hours or 0.0, 9),
-        -round(reached.tokens_per_second or 0.0, 6),
-    )
-
-
-def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
-    """Options that no other one matches or beats in everything; of equals the first."""
-    # Money and GPU-hours cannot be compared: those with a price, where there are any.
-    priced = [option for option in options if option.billed_micro_usd is not None] or options
-    found: list[tuple[tuple[float, ...], Option]] = []
-    ranked = [(_objectives(option), option.rank, option) for option in priced]
-    # In this order no option is matched or beaten by a later one.
-    for mine, _, option in sorted(ranked, key=itemgetter(0, 1)):
-        if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other, _ in found):
-            found.append((mine, option))
-    return tuple(sorted((option for _, option in found), key=attrgetter("rank")))
 
 
 def dearer(option: Option, best: Option) -> str:

@@ -20,14 +20,15 @@ from gpufleet_planner.planning.pools import (
     pool_data,
     pool_names,
     queues_data,
+    scaling_data,
     spec_data,
+    validate_scaling,
 )
 from gpufleet_planner.planning.provisioning import (
     validate_order,
     validate_provisioning,
     weights_on_disk,
 )
-from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Selection, select
 from gpufleet_planner.planning.workloads import (
     ChosenWorkload,

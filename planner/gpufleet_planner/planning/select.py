@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpufleet_planner.packing import highs
-from gpufleet_planner.packing.patterns import maximal_patterns, proof
+from gpufleet_planner.packing.slots import maximal_patterns, proof
 from gpufleet_planner.planning.layouts import (
     FilledPool,
     PoolKey,

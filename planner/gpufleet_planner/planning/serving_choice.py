@@ -36,7 +36,7 @@ def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, 
     """
     if need.parallel is not None:
         return (need.parallel,)
-    return _splits(need.model, min(most, need.most_gpus), linked=has_nvlink(device))
+    return _splits(need.model, min(most, need.allowed.most_gpus), linked=has_nvlink(device))
 
 
 @lru_cache(maxsize=1024)
@@ -107,7 +107,7 @@ def serve(
     if isinstance(found, Miss):
         return found
     batch, speed = found
-    copies = max(need.replicas, ceil(serving.batch / batch))
+    copies = max(need.allowed.replicas, ceil(serving.batch / batch))
     lowest, highest = speed.tokens_per_second_range
     copies = _copies(need, copies, parallel.serving_gpus, asked, (speed.tokens_per_second, lowest))
     if isinstance(copies, Miss):
@@ -184,9 +184,9 @@ def _copies(
     """Copies of `gpus` GPUs that reach the target. `rates`: of one copy, expected and minimum."""
     rate = rates[0] if need.confidence is Assurance.EXPECTED else rates[1]
     copies = least if asked is None else max(least, ceil(asked / rate))
-    if copies * gpus <= need.most_gpus:
+    if copies * gpus <= need.allowed.most_gpus:
         return copies
-    text = f"{copies} replicas of {gpus} GPUs are more than {need.most_gpus}"
+    text = f"{copies} replicas of {gpus} GPUs are more than {need.allowed.most_gpus}"
     return Miss("gpus", text, float(copies * gpus))
 
 
@@ -200,7 +200,7 @@ def _embed(
     # No load test of embeddings is known: the spread of generation is assumed.
     spread = spread_of(kind_of(need.model, serving.engine, serving.weights))
     lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
-    copies = _copies(need, need.replicas, gpus, asked, (speed.tokens_per_second, lowest))
+    copies = _copies(need, need.allowed.replicas, gpus, asked, (speed.tokens_per_second, lowest))
     if isinstance(copies, Miss):
         return copies
     return Reached(

@@ -17,8 +17,8 @@ from gpufleet_planner.sizing.communication import Link, LinkKind, network, nvlin
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import (
+    check_arithmetic,
     exchanged_bytes,
     goodput,
     training_speed,
@@ -101,7 +101,7 @@ def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
     """Numbers of GPUs to try: powers of two inside a machine, then whole machines."""
     inside = [n for n in (1, 2, 4, 8, 16) if n <= on_machine]
     across = [on_machine * k for k in _MACHINES] if on_machine in inside else []
-    return tuple(n for n in (*inside, *across) if n <= need.most_gpus)
+    return tuple(n for n in (*inside, *across) if n <= need.allowed.most_gpus)
 
 
 def training_splits(need: WorkloadNeed, gpus: int, on_machine: int) -> Iterator[Parallelism]:
@@ -138,11 +138,13 @@ def train(
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest fitting spread of the job over its GPUs, or the limit that it exceeds."""
     # Jobs that differ only in length are spread equally.
-    alike = replace(need, name="", hub=(), target=_ANY_LENGTH, goodput=None)
+    allowed = need.allowed.model_copy(update={"goodput": None})
+    alike = replace(need, name="", hub=(), target=_ANY_LENGTH, allowed=allowed)
     found = _fastest(alike, device, machine, gpus)
     if isinstance(found, Miss):
         return found
-    useful, hours = goodput(gpus) if need.goodput is None else need.goodput, None
+    stated, hours = need.allowed.goodput, None
+    useful = goodput(gpus) if stated is None else stated
     if need.target.tokens is not None:
         hours = need.target.tokens / found.pace / 3600 / useful
     return replace(found.reached, run_hours=hours, goodput=useful), found.verdict
@@ -171,10 +173,10 @@ def _fastest(
         problems = check_parallelism(need.model, parallel, training=True)
         if has_errors(problems):
             continue
-        if need.global_batch is not None and parallel.data > need.global_batch:
+        if need.allowed.global_batch is not None and parallel.data > need.allowed.global_batch:
             continue
         fastest: _Timed | None = None
-        for least, found in _ways(need, device, machine, parallel, gpus):
+        for least, found in _ways(need, device, machine, parallel):
             smallest = least if smallest is None else min(smallest, least)
             if isinstance(found, Miss):
                 network = network or found
@@ -206,18 +208,14 @@ class _Timed:
 
 
 def _ways(
-    need: WorkloadNeed,
-    device: Device,
-    machine: OfferedMachine,
-    parallel: Parallelism,
-    gpus: int,
+    need: WorkloadNeed, device: Device, machine: OfferedMachine, parallel: Parallelism
 ) -> Iterator[tuple[int, _Timed | Miss | None]]:
     """Bytes on each GPU and the time of each variant with a growing micro-batch, while the time
     falls; None: it does not fit. Ends with the first variant that has no slow-down, or that memory
     does not bound: the rest needs less memory and is no faster."""
     most = _MOST_BATCH
-    if need.global_batch is not None:
-        most = need.global_batch // parallel.data
+    if need.allowed.global_batch is not None:
+        most = need.allowed.global_batch // parallel.data
     slow: set[bool] = set()
     for variant in need.training:
         recomputes = variant.checkpointing is Checkpointing.FULL
@@ -232,7 +230,7 @@ def _ways(
                 yield least, None
                 fits = False
                 break
-            before, found = found, _timed(need, job, device, machine, parallel, gpus, least)
+            before, found = found, _timed(need, job, device, machine, parallel)
             yield least, found
             if isinstance(found, _Timed) and (
                 not found.waits
@@ -245,7 +243,7 @@ def _ways(
                 # What is exchanged does not grow with the micro-batch, and arithmetic does.
                 largest = job.batch << max((most // job.batch).bit_length() - 1, 0)
                 last = _accumulated(replace(job, batch=largest), need, parallel)
-                if isinstance(_timed(need, last, device, machine, parallel, gpus, least), Miss):
+                if isinstance(_timed(need, last, device, machine, parallel), Miss):
                     slow.add(recomputes)
                     break
             job = _accumulated(replace(job, batch=2 * job.batch), need, parallel)
@@ -258,20 +256,18 @@ def _timed(
     job: Training,
     device: Device,
     machine: OfferedMachine,
-    parallel: Parallelism,
-    gpus: int,
-    least: int,
+    split: Parallelism,
 ) -> _Timed | Miss:
-    across = gpus > machine.gpus
+    across = split.training_gpus > machine.gpus
     link = link_between(machine) if across else None
     if across and link is None:
         return Miss("network", f"the network rate of {machine.name} is not sourced")
-    speed = training_speed(need.model, job, device, parallel, link)
+    speed = training_speed(need.model, job, device, split, link)
     if speed is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
     verdict = None
     if across:
-        verdict = rdma(need.model, job, parallel, machine, speed.compute_seconds)
+        verdict = rdma(need.model, job, split, machine, speed.compute_seconds)
     if verdict is not None and verdict.needed and machine.fabric == "none":
         return Miss(
             "network",
@@ -282,10 +278,10 @@ def _timed(
     return _Timed(
         Reached(
             copies=1,
-            gpus_each=gpus,
-            parallel=parallel,
+            gpus_each=split.training_gpus,
+            parallel=split,
             precision=job.base.name if job.method is TrainingMethod.LORA else job.precision.value,
-            need_bytes=least,
+            need_bytes=training_ledger(need.model, job, split).planning_bytes,
             usable_bytes=device.usable_bytes,
             batch=job.batch,
             tokens_per_second=speed.tokens_per_second,
@@ -302,7 +298,7 @@ def _timed(
 
 def _accumulated(job: Training, need: WorkloadNeed, parallel: Parallelism) -> Training:
     """Micro-batches that make up the stated global batch."""
-    if need.global_batch is None:
+    if need.allowed.global_batch is None:
         return job
-    micro = max(ceil(need.global_batch / (parallel.data * job.batch)), 1)
+    micro = max(ceil(need.allowed.global_batch / (parallel.data * job.batch)), 1)
     return replace(job, accumulation=micro)

@@ -1,7 +1,7 @@
 """The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets; and a
 workload with its options, and its place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar, cast
@@ -16,15 +16,16 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import (
-    MOST_GPUS,
+    Allowed,
     Assurance,
     Isolation,
+    Pods,
     ServingTarget,
     Usd,
     WorkloadNeed,
 )
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
+from gpufleet_planner.sizing.request import RequestModel, SizeRequest, read_model
 
 _finding = findings_in(__file__)
 
@@ -38,8 +39,6 @@ Image = Annotated[
 Zones = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=63)], ...], Field(max_length=20)
 ]
-Pods = Annotated[int, Field(ge=1, le=150_000)]
-"""Pods of one workload: no cluster runs more (kubernetes.io, Considerations for large clusters)."""
 NOTEBOOK = "notebook"
 OWN = "onPrem"
 """Purchase option of own machines."""
@@ -52,8 +51,6 @@ class WorkloadEntry(RequestModel):
     """Keys of every workload."""
 
     name: Name
-    interruptible: bool = False
-    """Whether it survives that its machine is taken back. Default false: no spot."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
     zones: Zones = ()
@@ -63,28 +60,18 @@ class WorkloadEntry(RequestModel):
     """Container image; only manifests need it."""
 
 
-class ModelWorkload(SizeRequest, WorkloadEntry):
+class ModelWorkload(Allowed, SizeRequest, WorkloadEntry):
     """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
 
     target: ServingTarget = ServingTarget()
-    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
-    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
-    isolation: Isolation = Isolation.MEMORY
-    """Least it must have for itself. Default memory."""
-    replicas: Pods = 1
-    """Fewest copies of a service."""
-    most_gpus: Count = MOST_GPUS
-    global_batch: Count | None = None
-    """Training: samples of one optimizer step."""
-    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Training: part of the time that advances the run. Default: by published failure rates of jobs
-    of that number of GPUs."""
 
 
 class Notebooks(WorkloadEntry):
     """Users of notebooks: their number, and the GPU memory of each."""
 
     workload: Literal["notebook"]
+    interruptible: bool = False
+    """Whether it survives that its machine is taken back. Default false: no spot."""
     count: Pods = 1
     memory_gib: Annotated[float, Field(gt=0, le=512)]
     """GPU memory each notebook uses at its peak."""
@@ -200,7 +187,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         if isinstance(read, ModelWorkload):
             findings += _decided(read, path)
         found.append((path, read))
-    wrong = [] if head is None else _taken_over(head)
+    wrong = () if head is None else tuple(_taken_over(head))
     if head is None or wrong:
         return None, (*findings, *wrong)
     findings += _hardware(head)
@@ -213,20 +200,18 @@ _SECTIONS = ("addons", "queues", "monitoring")
 """Keys of `spec` that the plan adds something to."""
 
 
-def _taken_over(head: PlanHead) -> list[Finding]:
+def _taken_over(head: PlanHead) -> Iterator[Finding]:
     """Parts of `spec` that the plan changes."""
-    found: list[Finding] = []
     for key, value in head.spec.items():
         path, shown = f"spec.{key}", _named(value)
         if key == "pools":
-            found.append(_finding("plan-file-invalid/pools", path))
+            yield _finding("plan-file-invalid/pools", path)
         elif key in _OF_THE_FILE:
-            found.append(_finding("plan-file-invalid/head", path, value=shown, key=key))
+            yield _finding("plan-file-invalid/head", path, value=shown, key=key)
         elif key in _SECTIONS and not isinstance(value, dict | None):
-            found.append(_finding("plan-file-invalid/section", path, key=key, shown=shown))
+            yield _finding("plan-file-invalid/section", path, key=key, shown=shown)
         elif key == "catalogueOverlay" and not isinstance(value, str | None):
-            found.append(_finding("plan-file-invalid/overlay", path, key=key, shown=shown))
-    return found
+            yield _finding("plan-file-invalid/overlay", path, key=key, shown=shown)
 
 
 def _named(value: object) -> str:

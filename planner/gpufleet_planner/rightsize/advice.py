@@ -8,11 +8,10 @@ from fractions import Fraction
 from gpufleet.catalogue import Catalogue, Gpu, Rates, UnknownKeyError
 from gpufleet.models.ledger import Basis
 from gpufleet.render.pod_request import MPS_USER
-from gpufleet_planner.planning.need import Isolation
+from gpufleet_planner.planning.need import ISOLATED, Isolation
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.rightsize.usage import DeviceUse, MeasuredWorkload
-from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
+from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, shares, whole_gpu
 
 MEMORY_MARGIN = Fraction(21, 20)
 """A share has at least the measured peak times this. Assumed."""
@@ -199,7 +198,7 @@ def _risks(now: Advice, held: Device, option: Proposal, slowdown: Fraction) -> I
         yield f"the program must run on {device.gpu.name}: kernels and images built for it"
     if option.machine.price_basis is Basis.ASSUMED:
         yield f"the price of {option.machine.name} is not one of the region: it is estimated"
-    if not device.enforced:
+    if not device.grant.is_enforced:
         yield "no memory limit is enforced between pods that share by time"
     if device.kind is DeviceShare.MPS:
         yield f"its pods run as user {MPS_USER}: an MPS server serves one user at a time"

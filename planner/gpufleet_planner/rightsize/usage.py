@@ -129,7 +129,7 @@ def device_uses(series: Iterable[Series]) -> list[DeviceUse]:
     step = _step(held.values())
     spans: dict[Device, list[tuple[int, int, Pod]]] = {}
     for (pod, device), samples in held.items():
-        spans.setdefault(device, []).append((samples.start, samples.end + step, pod))
+        spans.setdefault(device, []).append((min(samples.values), max(samples.values) + step, pod))
     return [
         _use(pod, device, samples, by_name, step, spans[device], pod in of_shares)
         for (pod, device), samples in sorted(held.items(), key=lambda item: item[0])
@@ -148,14 +148,6 @@ class _Samples:
             if isfinite(value) and value >= 0:
                 self.values[moment] = max(value, self.values.get(moment, value))
 
-    @property
-    def start(self) -> int:
-        return min(self.values)
-
-    @property
-    def end(self) -> int:
-        return max(self.values)
-
 
 def _use(
     pod: Pod,
@@ -167,7 +159,7 @@ def _use(
     asks_for_share: bool,
 ) -> DeviceUse:
     key, profile = (pod, device), memory.labels.get("GPU_I_PROFILE", "")
-    end = memory.end + step
+    start, end = min(memory.values), max(memory.values) + step
     compute = None
     for name, factor in COMPUTE:
         measured = by_name.get(name, {}).get(key)
@@ -183,9 +175,9 @@ def _use(
         device=device,
         model=memory.labels.get("modelName", ""),
         profile=profile,
-        start=memory.start,
+        start=start,
         end=end,
-        coverage=min(1.0, fewest * step / (end - memory.start)),
+        coverage=min(1.0, fewest * step / (end - start)),
         peak_memory=ceil(Fraction(max(mib)) * MIB),
         usual_memory=int(Fraction(quantile(mib, 0.05)) * MIB),
         compute=None if compute is None else quantile(compute, 0.99),
@@ -194,9 +186,7 @@ def _use(
         if bandwidth is None or not bandwidth.values
         else quantile(list(bandwidth.values.values()), 0.99),
         shared=asks_for_share
-        or any(
-            other != pod and start < end and memory.start < stop for start, stop, other in spans
-        ),
+        or any(other != pod and first < end and start < stop for first, stop, other in spans),
     )
 
 

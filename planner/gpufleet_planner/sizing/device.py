@@ -8,6 +8,7 @@ and time-slicing share them.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
@@ -57,12 +58,6 @@ class Device:
         in the ledger, not taken off here."""
         assert self.grant.memory_bytes is not None, f"the memory of {self.label} is not sourced"
         return self.grant.memory_bytes
-
-    @property
-    def enforced(self) -> bool:
-        """Whether the memory limit is enforced. Time-slicing has none: all needs together must
-        fit."""
-        return self.grant.is_enforced
 
     @property
     def part(self) -> Fraction:
@@ -255,3 +250,34 @@ def time_slice(device: Device, replicas: int) -> Device | Finding:
 def _divided(device: Device, division: Division) -> Grant:
     profile, memory = device.grant.profile, device.usable_bytes
     return grant(device.gpu, 1, profile=profile, device_bytes=memory, division=division)
+
+
+_REPLICAS = (2, 3, 4, 6, 8, 12, 16)
+"""Numbers of clients or time slices that are tried."""
+
+
+def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> list[Device]:
+    """The shares of a whole GPU with at least this usable memory, whole GPU first.
+
+    Slices with media engines, graphics or other attributes are omitted: a plan needs none.
+    """
+    whole = DeviceShare.WHOLE
+    return [s for s in _shares(gpu, kinds) if s.kind is whole or s.usable_bytes >= least_bytes]
+
+
+@lru_cache(maxsize=1024)
+def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[Device, ...]:
+    device = whole_gpu(gpu)
+    if not isinstance(device, Device):
+        return ()
+    found: list[Device | Finding | None] = [device]
+    if DeviceShare.MIG in kinds and gpu.mig is not None:
+        found += [
+            mig_slice(gpu, profile.name)[0]
+            for profile in gpu.mig.profiles.values()
+            if not profile.attributes and profile.memory_slots != gpu.mig.memory_slots
+        ]
+    for replicas in _REPLICAS:
+        for kind, make in ((DeviceShare.MPS, mps_share), (DeviceShare.TIME_SLICE, time_slice)):
+            found += [make(device, replicas)] if kind in kinds else []
+    return tuple(one for one in found if isinstance(one, Device))

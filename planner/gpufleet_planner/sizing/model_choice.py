@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import Finding, FleetError, findings_in, has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.catalogue_models import find_catalogue_model, named_format
 from gpufleet.models.config_model import architecture_from_config
@@ -64,7 +64,10 @@ def choose_model(
     """
     place = Path(text)
     if text.endswith(".json") or (("/" in text or text.startswith(".")) and place.is_dir()):
-        return read_checkpoint(place)
+        try:
+            return read_checkpoint(place)
+        except FleetError as problem:
+            return problem.findings
     count = stated_parameters(text)
     if count is None:
         return _named(text, catalogue)
@@ -113,24 +116,24 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     """The model of a `config.json` or of the folder that holds one.
 
     Where the weights' index or headers exist, tie flag and size come from them (`measured`). All
-    errors are returned together; no value is guessed.
+    errors are returned together; no value is guessed. Raises FleetError for an unreadable file.
     """
     file = path / "config.json" if path.is_dir() else path
     data = _read_json(file, MAX_CONFIG_BYTES)
-    if isinstance(data, Finding):
-        return (data,)
     if "weight_map" in data:
         return (_finding("config-is-index", value=str(file), file=file),)
-    data = _with_quantisation(data, file.parent / "hf_quant_config.json")
-    if isinstance(data, Finding):
-        return (data,)
+    separate = file.parent / "hf_quant_config.json"  # ModelOpt writes it
+    if "quantization_config" not in data and separate.is_file():
+        found = _read_json(separate, MAX_CONFIG_BYTES)
+        data = {**data, "quantization_config": found.get("quantization")}
     name = str(data.get("_name_or_path") or "") or file.resolve().parent.name
     model, fields = architecture_from_config(data, name, str(file))
     form = stored_format(fields)
-    stored = read_stored_weights(file.parent)
-    if isinstance(stored, Finding):
-        fields.findings.append(stored)
-        stored = None
+    stored = None
+    try:
+        stored = read_stored_weights(file.parent)
+    except FleetError as problem:
+        fields.findings += problem.findings
     if model is None or has_errors(fields.findings):
         return tuple(fields.findings)
     if stored is None:
@@ -154,58 +157,49 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     return ChosenModel(model, form, apart, size, tuple(findings))
 
 
-def _with_quantisation(data: Mapping[str, Any], file: Path) -> Mapping[str, Any] | Finding:
-    """A configuration with the separate file that ModelOpt writes."""
-    if "quantization_config" in data or not file.is_file():
-        return data
-    found = _read_json(file, MAX_CONFIG_BYTES)
-    if isinstance(found, Finding):
-        return found
-    return {**data, "quantization_config": found.get("quantization")}
-
-
-def _read_json(path: Path, limit: int) -> Mapping[str, Any] | Finding:
+def _read_json(path: Path, limit: int, *, header: bool = False) -> Mapping[str, Any]:
+    """A file, or the header of a safetensors file: its length in eight bytes, then JSON."""
     try:
         with path.open("rb") as file:
-            text = file.read(limit + 1)
-    except OSError as problem:
-        why = problem.strerror or str(problem)
-        return _unreadable(path, why)
-    if len(text) > limit:
-        return _unreadable(path, f"larger than the limit of {limit} bytes")
-    return _parse(path, text)
-
-
-def _parse(path: Path, text: bytes) -> Mapping[str, Any] | Finding:
-    try:
+            length = int.from_bytes(file.read(8), "little") if header else limit
+            if not 2 <= length <= limit:
+                raise _unreadable(path, f"a header of {length} bytes is not valid")
+            text = file.read(length + (not header))
+        if not header and len(text) > limit:
+            raise _unreadable(path, f"larger than the limit of {limit} bytes")
         data: object = json.loads(text)
+    except OSError as problem:
+        raise _unreadable(path, problem.strerror or str(problem)) from None
+    except FleetError:
+        raise
     except (ValueError, RecursionError) as problem:
-        return _unreadable(path, f"not valid JSON: {problem}")
+        raise _unreadable(path, f"not valid JSON: {problem}") from None
     if not isinstance(data, dict):
-        return _unreadable(path, "not a JSON object")
+        raise _unreadable(path, "not a JSON object")
     return cast("dict[str, Any]", data)
 
 
-def _unreadable(path: Path, why: str) -> Finding:
-    return _finding("checkpoint-unreadable", value=str(path), file=path, why=why)
+def _unreadable(path: Path, why: str) -> FleetError:
+    return FleetError([_finding("checkpoint-unreadable", value=str(path), file=path, why=why)])
 
 
-def read_stored_weights(folder: Path) -> tuple[int, bool] | Finding | None:
+def read_stored_weights(folder: Path) -> tuple[int, bool] | None:
     """Bytes of the weights and whether the output projection is stored, from the index, else from
-    the headers of the weight files; None without either."""
-    indices = sorted(folder.glob("*.safetensors.index.json"))
-    if indices:
-        return _from_index(indices[0])
+    the headers of the weight files; None without either. Raises FleetError."""
+    for index in sorted(folder.glob("*.safetensors.index.json")):
+        data = _read_json(index, MAX_INDEX_BYTES)
+        match data:
+            case {"metadata": {"total_size": int(size)}, "weight_map": dict()} if size > 0:
+                return size, _has_head(data["weight_map"])
+            case _:
+                raise _unreadable(index, "an index has metadata.total_size and weight_map")
     files = sorted(folder.glob("*.safetensors"))[:MAX_SHARDS]
     if not files:
         return None
     total = 0
     names: set[str] = set()
     for file in files:
-        header = _read_header(file)
-        if isinstance(header, Finding):
-            return header
-        for name, entry in header.items():
+        for name, entry in _read_json(file, MAX_INDEX_BYTES, header=True).items():
             if name == "__metadata__" or not isinstance(entry, dict):
                 continue
             match cast("dict[str, object]", entry):
@@ -213,35 +207,11 @@ def read_stored_weights(folder: Path) -> tuple[int, bool] | Finding | None:
                     total += last - first
                     names.add(name)
                 case _:
-                    return _unreadable(file, f"tensor {name} has no data_offsets")
+                    raise _unreadable(file, f"tensor {name} has no data_offsets")
     if total == 0:
-        return _unreadable(files[0], "the weight files have no tensor")
+        raise _unreadable(files[0], "the weight files have no tensor")
     return total, _has_head(names)
 
 
 def _has_head(names: Iterable[str]) -> bool:
     return any(name.endswith("lm_head.weight") for name in names)
-
-
-def _from_index(path: Path) -> tuple[int, bool] | Finding:
-    data = _read_json(path, MAX_INDEX_BYTES)
-    if isinstance(data, Finding):
-        return data
-    match data:
-        case {"metadata": {"total_size": int(size)}, "weight_map": dict()} if size > 0:
-            return size, _has_head(data["weight_map"])
-        case _:
-            return _unreadable(path, "an index has metadata.total_size and weight_map")
-
-
-def _read_header(path: Path) -> Mapping[str, Any] | Finding:
-    """The header of one safetensors file: its length in eight bytes, then JSON."""
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if not 2 <= length <= MAX_INDEX_BYTES:
-                return _unreadable(path, f"a header of {length} bytes is not valid")
-            text = file.read(length)
-    except OSError as problem:
-        return _unreadable(path, problem.strerror or str(problem))
-    return _parse(path, text)

@@ -20,12 +20,13 @@ from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.load_test import LengthShape
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,
+    Arithmetic,
     Checkpointing,
     Loss,
     Optimizer,
+    TrainingFramework,
     TrainingPrecision,
 )
 from gpufleet_planner.tables import table

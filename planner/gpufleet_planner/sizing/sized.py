@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, findings_in, has_errors, ordered
@@ -17,7 +17,7 @@ from gpufleet.models.formats import (
     find_weight_format,
 )
 from gpufleet.models.inference import Serving
-from gpufleet.models.ledger import Ledger
+from gpufleet.models.ledger import GIB, Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
@@ -52,8 +52,7 @@ from gpufleet_planner.sizing.throughput import (
     embedding_speed,
 )
 from gpufleet_planner.sizing.training import Training, TrainingMethod
-from gpufleet_planner.sizing.training_efficiency import check_arithmetic
-from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
+from gpufleet_planner.sizing.training_rates import TrainingSpeed, check_arithmetic, training_speed
 from gpufleet_planner.sizing.training_state import Loss
 
 _finding = findings_in(__file__)
@@ -231,24 +230,20 @@ def _weight_format(
 
 def context_rules(
     model: Architecture, request: SizeRequest, workload: SizedWorkload
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """Errors of lengths in a request that contradict each other."""
-    findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
-        findings.append(
-            _finding(
-                "context-beyond-model",
-                value=request.context,
-                limit=model.max_context,
-                model=model.name,
-            )
+        yield _finding(
+            "context-beyond-model",
+            value=request.context,
+            limit=model.max_context,
+            model=model.name,
         )
     if (request.prompt is None) != (request.output is None) and not workload.trains:
-        findings.append(_finding("mean-length-incomplete"))
+        yield _finding("mean-length-incomplete")
     asked = (request.prompt or 0) + (request.output or 0)
     if asked > request.context and not workload.trains:
-        findings.append(_finding("mean-beyond-context", value=request.context, limit=asked))
-    return tuple(findings)
+        yield _finding("mean-beyond-context", value=request.context, limit=asked)
 
 
 def validate_load_test(
@@ -276,20 +271,21 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
     base = QLORA_BASE if workload is SizedWorkload.QLORA and request.weights is None else weights
     adapter = workload in (SizedWorkload.LORA, SizedWorkload.QLORA)
-    same: dict[str, Any] = {
-        one.name: getattr(request, one.name)
-        for one in fields(Training)
-        if one.name in SizeRequest.model_fields
-    }
-    method = TrainingMethod.LORA if adapter else TrainingMethod.FULL
-    job: dict[str, Any] = {
-        **same,
-        "method": method,
-        "compiled": request.compile,
-        "loss": loss,
-        "base": base,
-    }
-    return Training(**job)
+    alike = SizeRequest.model_fields.keys() & {one.name for one in fields(Training)} - {"loss"}
+    return Training(
+        **{name: getattr(request, name) for name in alike},
+        method=TrainingMethod.LORA if adapter else TrainingMethod.FULL,
+        compiled=request.compile,
+        loss=loss,
+        base=base,
+    )
+
+
+_SMALLER = {
+    True: "shorten context or batch, divide the state (data ranks, zero3), or take a larger GPU",
+    False: "quantise, shorten context or batch, add GPUs, or take a larger one",
+}
+"""Whether it trains -> what is left where no single step suffices."""
 
 
 def _answer(
@@ -320,7 +316,19 @@ def _answer(
             speed = replica.speed(work.batch)
             if request.load_test is not None and replica.room:
                 tested = replica.tested(request.load_test)
-    fits = _fits(model, work, parallel, need, device, findings)
+    fits = None if device is None else need.planning_bytes <= device.usable_bytes
+    if device is not None and not fits:
+        findings.append(
+            _finding(
+                "does-not-fit",
+                fix=relief(model, work, parallel, device) or _SMALLER[trains],
+                need=need.planning_bytes,
+                limit=device.usable_bytes,
+                need_gib=f"{need.planning_bytes / GIB:.2f}",
+                device=device.label,
+                usable_gib=f"{device.usable_bytes / GIB:.2f}",
+            )
+        )
     if isinstance(work, Serving) and model.causal and device is not None:
         fits = _starts(model, work, parallel, device, room, fits, findings)
     gpus = parallel.training_gpus if trains else parallel.serving_gpus
@@ -359,37 +367,3 @@ def _starts(
             )
         )
     return starts(model, serving, room, findings) if fits else fits
-
-
-_SMALLER = {
-    True: "shorten context or batch, divide the state (data ranks, zero3), or take a larger GPU",
-    False: "quantise, shorten context or batch, add GPUs, or take a larger one",
-}
-"""Whether it trains -> what is left where no single step suffices."""
-
-
-def _fits(
-    model: Architecture,
-    work: Training | Serving,
-    parallel: Parallelism,
-    need: Ledger,
-    device: Device | None,
-    findings: list[Finding],
-) -> bool | None:
-    if device is None:
-        return None
-    if need.planning_bytes <= device.usable_bytes:
-        return True
-    gib = 1 << 30
-    findings.append(
-        _finding(
-            "does-not-fit",
-            fix=relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
-            need=need.planning_bytes,
-            limit=device.usable_bytes,
-            need_gib=f"{need.planning_bytes / gib:.2f}",
-            device=device.label,
-            usable_gib=f"{device.usable_bytes / gib:.2f}",
-        )
-    )
-    return False

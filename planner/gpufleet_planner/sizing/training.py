@@ -1,5 +1,6 @@
 """Memory of a training step: full fine-tuning, LoRA, QLoRA, pre-training."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -13,17 +14,18 @@ from gpufleet.models.ledger import TRAINING_MARGIN, Basis, Item, Ledger, ledger,
 from gpufleet.models.parallel import Parallelism, Sharding, stage_layers
 from gpufleet.models.parameters import ParameterCount, count_parameters
 from gpufleet.models.weights import stage_weights, weight_bytes
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     ADAPTER_STATE,
     COMPILE_FACTOR,
     LOSS_BYTES,
     SELECTIVE_FACTOR,
     AdapterTargets,
+    Arithmetic,
     Checkpointing,
     Loss,
     Optimizer,
     StateBytes,
+    TrainingFramework,
     TrainingPrecision,
     adapter_parameters,
     layer_activations,
@@ -140,7 +142,8 @@ def _full_items(
     whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
     own = stage_weights(model, whole, parallel, training=True)[stage] / 4
     divisors = _divisors(parallel)
-    return _state_items(own, each, divisors, model.basis, "", on_host(training.optimizer))
+    hosted = on_host(training.optimizer)
+    return [*_state_items(own, each, divisors, model.basis, "", hosted)]
 
 
 def _divisors(parallel: Parallelism) -> StateBytes:
@@ -165,8 +168,7 @@ def _state_items(
     basis: Basis,
     prefix: str,
     hosted: frozenset[str] = frozenset(),
-) -> list[Item]:
-    items: list[Item] = []
+) -> Iterator[Item]:
     for key, size, ranks in (
         ("weights", each.weights, divisors.weights),
         ("master_weights", each.master, divisors.master),
@@ -177,8 +179,7 @@ def _state_items(
         if key in hosted:
             text += ", in host memory"
         name = f"{prefix}{key}"
-        items.append(Item(name, ceil(own * size / ranks), basis, text, at_peak=key not in hosted))
-    return items
+        yield Item(name, ceil(own * size / ranks), basis, text, at_peak=key not in hosted)
 
 
 def _adapter_items(

@@ -21,6 +21,22 @@ from gpufleet.models.architecture import (
 from gpufleet.models.parallel import Parallelism
 
 
+class TrainingFramework(StrEnum):
+    """Training framework of the job."""
+
+    PYTORCH = "pytorch"
+    """PyTorch with FSDP: Composer, torchtitan, torchtune, TRL, Accelerate."""
+    MEGATRON = "megatron"
+    """Megatron-Core with Transformer Engine: NeMo, Megatron-LM, Megatron-Bridge."""
+
+
+class Arithmetic(StrEnum):
+    """Number format of matrix products; attention stays in BF16."""
+
+    BF16 = "bf16"
+    FP8 = "fp8"
+
+
 class TrainingPrecision(StrEnum):
     """Number formats between steps."""
 

@@ -8,6 +8,7 @@ gpu_spec,creation_time,deletion_time`. Other columns are ignored.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -188,13 +189,9 @@ def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
 
 
 def _repeated(section: str, rows: Iterable[TraceNode | TraceTask]) -> Iterator[Finding]:
-    seen: set[str] = set()
-    twice: set[str] = set()
-    for row in rows:
-        if row.name in seen and row.name not in twice:
-            twice.add(row.name)
-            yield _finding("pack-name-repeated", section, name=row.name)
-        seen.add(row.name)
+    for name, count in Counter(row.name for row in rows).items():
+        if count > 1:
+            yield _finding("pack-name-repeated", section, name=name)
 
 
 def _lines(

@@ -37,4 +37,4 @@ _GROUP_OF = {kind: row["rule"] for row in _ROWS for kind in row["kinds"]}
 
 def group_of(rule: Rule) -> str:
     """The listed rule that a code is a fault of: by its kind, or that of all kinds."""
-    return _GROUP_OF[EVERY_KIND if rule.id.startswith(f"{SHARED}-") else rule.family]
+    return _GROUP_OF[EVERY_KIND if rule.id.startswith((f"{SHARED}-", "object-")) else rule.family]

@@ -33,7 +33,7 @@ _SERVING_COMMANDS = frozenset({"vllm", "ray", "serve", "lmdeploy", "ollama", "be
 """Programs that serve with the word `serve` after them."""
 
 _IMAGES = re.compile(
-    r"(?:^|/)(?:vllm-openai|vllm-tpu|text-generation-inference|text-embeddings-inference|tei|"
+    r"(?:^|/)(?:vllm-openai|vllm-tpu|llm-d|text-generation-inference|text-embeddings-inference|tei|"
     r"huggingface-text-generation-inference[\w.-]*|huggingface-text-embeddings-inference[\w.-]*|"
     r"pytorch-vllm-serve|ollama)(?:$|[:@])|^nvcr\.io/nim/"
 )
@@ -51,7 +51,7 @@ def serves(words: Sequence[str], image: str, *, has_command: bool) -> bool:
     return not has_command and _IMAGES.search(image) is not None
 
 
-_VLLM = re.compile(r"(?:^|/)vllm-openai(?:$|[:@])")
+_VLLM = re.compile(r"(?:^|/)(?:vllm-openai|llm-d)(?:$|[:@])")
 _SIZES = (
     *TENSOR,
     *PIPELINE,

@@ -165,12 +165,16 @@ def _deadline(document: dict[str, Any], kind: PodMakerKind, *, fragment: bool) -
 
 def _surge(document: dict[str, Any], kind: str) -> Fact[int]:
     """A Deployment's surge where no old pod may end before (Kubernetes API, RollingUpdate:
-    `maxSurge` 25 % rounds up, `maxUnavailable` 25 % rounds down)."""
-    way = at(document, "spec.strategy.type")
-    if kind != "Deployment" or way == "Recreate":
-        return absent("spec.strategy")
-    replicas = fact(at(document, "spec.replicas"), natural, "spec.replicas").or_default(1)
-    place = "spec.strategy.rollingUpdate"
+    `maxSurge` 25 % rounds up, `maxUnavailable` 25 % rounds down), and that of an InferenceService,
+    which KServe makes one with these defaults, or a Knative revision that replaces the old one."""
+    kserve = kind == "InferenceService"
+    place = "spec.predictor.deploymentStrategy" if kserve else "spec.strategy"
+    size = "spec.predictor.minReplicas" if kserve else "spec.replicas"
+    way = at(document, f"{place}.type")
+    if kind not in ("Deployment", "InferenceService") or way == "Recreate":
+        return absent(place)
+    replicas = fact(at(document, size), natural, size).or_default(1)
+    place += ".rollingUpdate"
     written = [at(document, f"{place}.{key}") for key in ("maxSurge", "maxUnavailable")]
     if not replicas.is_known or UNKNOWN in (way, *written):
         return unknown(place)

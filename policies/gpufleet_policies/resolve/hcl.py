@@ -1,8 +1,8 @@
 """Text of HCL (`.tf`) as blocks of literal values: computed values are UNKNOWN.
 
 Supported are blocks, attributes, texts, numbers, booleans, lists, objects, heredocs, `toset`,
-`tolist`, `jsonencode` and `yamldecode` of literals, `file` of a text, and references to variables
-and locals of the caller and to `path.module`. Every other expression is UNKNOWN.
+`tostring`, `jsonencode`, `yamldecode` and the like of literals, `file` of a text, and references to
+variables and locals of the caller and to `path.module`. Every other expression is UNKNOWN.
 
 Source: hashicorp/hcl hclsyntax/spec.md.
 """
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LITERAL_CALLS = frozenset(
-    {"toset", "tolist", "tomap", "tonumber", "jsonencode", "yamlencode", "yamldecode"}
+    {"toset", "tolist", "tomap", "tonumber", "tostring", "jsonencode", "yamlencode", "yamldecode"}
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")

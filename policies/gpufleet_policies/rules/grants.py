@@ -7,16 +7,11 @@ from gpufleet.cluster import PodGroup
 from gpufleet.cluster.claims import GPU_CLASS
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker
-from gpufleet.partition.grant import Division, Grant, grant
+from gpufleet.partition.grant import Grant
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.hardware import gpu_of_labels
+from gpufleet_policies.rules.hardware import grant_of_labels
 from gpufleet_policies.rules.placement import candidates, gpu_requests, possible_pools
 from gpufleet_policies.rules.published import published
-
-GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
-"""Node label: `mps` or `time-sharing`."""
-_GKE_CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
-GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,10 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
             for one in offer.grants
             if one.resource == resource
         ]
-    known = found or context.fleet is not None or resource != GPU
-    return tuple(found) if known else _of_labels(context, group)
+    if found or context.fleet is not None or resource != GPU:
+        return tuple(found)
+    labelled = grant_of_labels(context.catalogue, group)
+    return () if labelled is None else (PoolGrant("", labelled),)
 
 
 def _of_claims(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
@@ -78,21 +75,6 @@ def _of_claims(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
 
 def _adds_up(one: Grant, sharing: str, gpus_per_node: int) -> bool:
     return sharing == "mps" and one.replicas > 1 and gpus_per_node == 1
-
-
-def _of_labels(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
-    """Facts in the node labels that pods require: the GPU and, on GKE, its sharing."""
-    gpu = gpu_of_labels(context.catalogue, group)
-    if gpu is None:
-        return ()
-    written = {key: next(iter(values)) for key, values in group.node_labels.items() if values}
-    clients = written.get(_GKE_CLIENTS, "")
-    division = Division(
-        int(clients) if clients.isdecimal() and int(clients) else 1,
-        is_mps=written.get(GKE_STRATEGY) == "mps" and clients.isdecimal(),
-    )
-    partition = written.get(GKE_PARTITION)
-    return (PoolGrant("", grant(gpu, 1, profile=partition, resource=GPU, division=division)),)
 
 
 def shared_grants(context: RuleContext, group: PodGroup) -> Iterator[PoolGrant]:

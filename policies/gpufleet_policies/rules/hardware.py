@@ -10,6 +10,7 @@ from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.partition.grant import Division, Grant, grant
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
@@ -92,6 +93,10 @@ def _is_elsewhere(group: PodGroup, region: str | None) -> bool:
     return bool(values) and not any(region and one.startswith(region) for one in values)
 
 
+GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
+"""Node label: `mps` or `time-sharing`."""
+_GKE_CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
+GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 SHARING_LABELS = names("label of shared GPUs")
 """Labels of nodes with shared or partitioned GPUs: one requested GPU is only a part there."""
 
@@ -104,6 +109,21 @@ def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
             cut = "-MIG-" in name or name.endswith("-SHARED")
             return None if cut else named_gpu(catalogue, key, name)
     return None
+
+
+def grant_of_labels(catalogue: Catalogue, group: PodGroup) -> Grant | None:
+    """Facts in the node labels that pods require: the GPU and, on GKE, its sharing."""
+    gpu = gpu_of_labels(catalogue, group)
+    if gpu is None:
+        return None
+    written = {key: next(iter(values)) for key, values in group.node_labels.items() if values}
+    clients = written.get(_GKE_CLIENTS, "")
+    division = Division(
+        int(clients) if clients.isdecimal() and int(clients) else 1,
+        is_mps=written.get(GKE_STRATEGY) == "mps" and clients.isdecimal(),
+    )
+    profile = written.get(GKE_PARTITION)
+    return grant(gpu, 1, profile=profile, resource=GPU, division=division)
 
 
 def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
@@ -186,8 +206,10 @@ def held(
             continue
         gpus = amount * part
         hardware = _from_labels(context, group)
-        if hardware is not None:
+        labelled = grant_of_labels(context.catalogue, group)
+        if hardware is not None and labelled is not None:
             price, basis = hardware.micro_usd_per_gpu_hour, hardware.because
+            gpus *= labelled.part
             return waste(workload, group.pods, gpus, price, basis, kind)
         cheapest = _cheapest_machine(context, shapes(context, group, resource))
         if cheapest is not None:

@@ -14,8 +14,7 @@ from gpufleet.contract.programs.karpenter_keys import gpu_names
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.gke import GKE_ACCELERATOR
-from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
-from gpufleet_policies.rules.hardware import SHARING_LABELS
+from gpufleet_policies.rules.hardware import GKE_PARTITION, GKE_STRATEGY, SHARING_LABELS
 from gpufleet_policies.rules.placement import (
     GPU_LABELS,
     INSTANCE_TYPE_LABELS,

@@ -1,9 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
-`beside`, a second object that must exist; `without`, an object that must not exist: mappings of
+`with`, a second object that must exist; `without`, an object that must not exist: mappings of
 paths to the required values. With `of`, a path through lists, it is asked for each value there, as
-`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of `say`. An
+`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `with`) and the values of `say`. An
 unreadable value matches nothing, and is never missing.
 """
 
@@ -320,8 +320,8 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
             for at in _each(side, pair.get("of")):
                 if row["id"] in found and not row.get("each"):
                     break
-                if (beside := _beside(context, pair, at)) is not None:
-                    found.setdefault(row["id"], []).append(_found(pair, at, beside))
+                if (others := _others(context, pair, at)) is not None:
+                    found.setdefault(row["id"], []).append(_found(pair, at, others))
     return found
 
 
@@ -335,7 +335,7 @@ def _pairs_of(
     found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row in rule_rows().values():
         for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():
-            if {other["kind"] for other in pair.get("beside", ())} <= there:
+            if {other["kind"] for other in pair.get("with", ())} <= there:
                 found.setdefault(pair["at"]["kind"], []).append((row, pair))
     return found
 
@@ -352,12 +352,12 @@ def _each(side: _Side, path: str | None) -> Iterable[_Side]:
     return (replace(side, data={**side.data, "it": it}) for _, it in values_at(side.data, path))
 
 
-def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
-    """Objects found beside the reported one; None where the pair does not hold."""
+def _others(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
+    """Objects found with the reported one; None where the pair does not hold."""
     if _fits(at, pair["at"], at) is not True:
         return None
     found: list[_Side] = []
-    for wanted in pair.get("beside", ()):
+    for wanted in pair.get("with", ()):
         fitting = _fitting(context, wanted, at, far=False)
         first = next((s for s, sure in fitting if sure and s.subject is not at.subject), None)
         if first is None:
@@ -373,8 +373,8 @@ def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
     return found
 
 
-def _found(pair: Mapping[str, Any], at: _Side, beside: list[_Side]) -> Finding:
-    sides = dict(zip(("at", "one", "two"), (at, *beside), strict=False))
+def _found(pair: Mapping[str, Any], at: _Side, others: list[_Side]) -> Finding:
+    sides = dict(zip(("at", "one", "two"), (at, *others), strict=False))
     said = {name: one.subject.locator for name, one in sides.items()}
     for name, (side, path) in pair.get("say", {}).items():
         value = sides[side].at(path)

@@ -133,7 +133,10 @@ def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
         for taint in hard
     ):
         return False
-    return True if pool.maker is Maker.GKE else None
+    if pool.maker is Maker.GKE:
+        return True
+    # Who writes the key with another value does not count on the cluster to add it.
+    return False if any(one.key in _ADDED for one in own) else None
 
 
 def names_pool(group: PodGroup) -> bool:

@@ -12,7 +12,6 @@ from gpufleet.cluster.queues import (
     FlavorQuota,
     KaiQueue,
     KueueConfiguration,
-    LocalQueue,
     QueueAdmissionCheck,
     ResourceFlavor,
 )
@@ -134,56 +133,6 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
             nodes = Fraction(pool.compiled.maximum_nodes)
         total += int(nodes * offer.resources.get(resource, 0))
     return total
-
-
-@written_rule("quota-stranded", ClusterQueue)
-def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
-    """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
-
-    Other queues are those of one program, or of one file: files of a folder may belong to several
-    clusters. A missing LocalQueue is reported only where LocalQueues are declared, and not for a
-    queue in a cohort: the others borrow its quota.
-    """
-    own = [quota for quota in queue.quotas if quota.nominal.is_known and quota.nominal.value > 0]
-    if not own:
-        return
-    gpus = sum(quota.nominal.value for quota in own)
-    file = queue.locator.file
-    others = [
-        one
-        for one in context.declared(ClusterQueue)
-        if one.quotas and one.locator != queue.locator and one.locator.file == file
-    ]
-    if others and queue.cohort.is_absent:
-        yield _stranded(
-            "spec.cohortName",
-            gpus,
-            "it is in no cohort",
-            "give it the cohort of the other queues",
-        )
-    elif others and all(q.lending_limit.found == 0 for q in own):
-        yield _stranded(own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit")
-    local = context.declared(LocalQueue)
-    every = context.anywhere(LocalQueue)
-    leads = [one for one in every if not one.cluster_queue.is_known]
-    leads += [one for one in every if one.cluster_queue.found == queue.locator.name]
-    if local and not leads and queue.cohort.is_absent:
-        yield _stranded(
-            "spec.namespaceSelector",
-            gpus,
-            "no LocalQueue leads to it",
-            "make a LocalQueue, or remove the queue",
-        )
-
-
-def _stranded(where: str, gpus: int, because: str, fix: str) -> Finding:
-    return finding(
-        where=where,
-        found=f"{gpus} GPUs of quota, and {because}",
-        limit="quota that its team does not use stays unused",
-        alternative=fix,
-        evidence={"gpus": gpus},
-    )
 
 
 @written_rule("queue-without-cap", (ClusterQueue, KaiQueue))

@@ -45,21 +45,23 @@ def counts_nothing(context: RuleContext, quota: GpuQuota) -> Iterator[Finding]:
 
 def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     space = workload.locator.namespace
-    here = [one for one in context.declared(GpuQuota) if one.locator.namespace == space]
-    quotas = here or [q for q in context.anywhere(GpuQuota) if q.locator.namespace == space]
-    for group in workload.running_groups() if space else ():
+    here = _quotas(context.declared, space)
+    together: dict[str, int] = {}
+    for group in workload.running_groups():
         for resource in group.gpu_resources:
-            asked = group.pod_gpus(resource)
-            limits = [one.hard[resource] for one in quotas if resource in one.hard]
-            if not limits or not asked.is_known:
+            asked, most = group.pod_gpus(resource), quota_of(context, space, resource)
+            if most is None or not asked.is_known:
                 continue
-            most, pods = max(limits), group.pods.found or 0  # files of a folder can be alternatives
+            pods = group.pods.found or 0
             alone = asked.value > most
-            total = asked.value * (1 if alone or workload.runs_to_completion else pods)
+            if workload.starts_together and not alone:
+                total = together[resource] = together.get(resource, 0) + asked.value * pods
+            else:
+                total = asked.value * (1 if alone or workload.runs_to_completion else pods)
             surge = asked.value * (workload.surge.found or 0)
             if total <= most < total + surge:
                 yield finding(
-                    where="spec.strategy.rollingUpdate",
+                    where=workload.surge.place,
                     found=f"requests {total} x {resource}, and {surge} more during a rollout",
                     limit=f"the quota of namespace {space} is {most}: the API server refuses the "
                     "new pod, and no old one ends before it",
@@ -78,6 +80,17 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 at_most=Level.MANDATORY if alone and here else Level.ADVISORY,
                 evidence={"resource": resource, "quota": most},
             )
+
+
+def _quotas(found: Callable[[type[Any]], tuple[Any, ...]], space: str) -> list[GpuQuota]:
+    return [one for one in found(GpuQuota) if space and one.locator.namespace == space]
+
+
+def quota_of(context: RuleContext, space: str, resource: str) -> int | None:
+    """The maximum of a resource in a namespace by its quotas; files of a folder can be
+    alternatives, so the largest counts. None: no quota of it is known."""
+    quotas = _quotas(context.declared, space) or _quotas(context.anywhere, space)
+    return max((one.hard[resource] for one in quotas if resource in one.hard), default=None)
 
 
 def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:

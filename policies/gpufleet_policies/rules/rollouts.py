@@ -32,7 +32,7 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if pods > most or pods + workload.surge.value <= most:
             continue
         yield finding(
-            where="spec.strategy.rollingUpdate",
+            where=workload.surge.place,
             found=f"a rollout adds {workload.surge.value} pod(s) to {pods} with {resource} "
             "before it ends one",
             limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "

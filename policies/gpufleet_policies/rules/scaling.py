@@ -11,9 +11,11 @@ from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste, whole_gpu
+from gpufleet_policies.rules.placement import gpu_requests
 from gpufleet_policies.rules.pool_room import room_for
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
+from gpufleet_policies.rules.quota_room import quota_of
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
@@ -246,6 +248,8 @@ def _validated(
         return
     room = room_for(context, group)
     if room is None:
+        room = _room_of_quota(context, workload, group)
+    if room is None:
         return
     resource, pods, pools = room
     most = (
@@ -258,8 +262,19 @@ def _validated(
     yield finding(
         where=scaling.maximum.place or scaling.place,
         found=f"may grow {workload.locator} to {most} pods",
-        limit=f"{pools} can hold {pods} pods with {resource}; the others would stay Pending",
+        limit=f"{pools} can hold {pods} pods with {resource}; the others do not start",
         alternative=f"write at most {pods}, or let the pool grow",
         at_most=Level.ADVISORY,
         evidence={"pods": most, "room": pods},
     )
+
+
+def _room_of_quota(
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup
+) -> tuple[str, int, str] | None:
+    space = workload.locator.namespace
+    for resource, asked in gpu_requests(group):
+        most = quota_of(context, space, resource)
+        if most is not None and most >= asked:
+            return resource, most // asked, f"the quota of namespace {space}, {most},"
+    return None

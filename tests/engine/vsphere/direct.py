@@ -22,8 +22,8 @@ from gpufleet_vcenter.group_run import change, look, make
 from gpufleet_vcenter.outputs import inputs_kept
 from gpufleet_vcenter.properties import changes, replaces
 from gpufleet_vcenter.remove import drop
-from gpufleet_vcenter.settings import normalised, problems
-from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
+from gpufleet_vcenter.settings import NodeSettings, normalised, problems_of
+from tests.engine.vcenter_fixture import LIFE, PASSWORD, SECRET, Vcenter
 from tests.vcenter.test_changes import refusals
 
 Made = Callable[..., Vcenter]
@@ -49,12 +49,11 @@ def read(outs: dict[str, Any]) -> dict[str, Any]:
     return PROVIDER.read(outs["instanceUuid"], outs).outs or {}
 
 
-LIFE = "0123456789ab"
-
-
 def group_inputs(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
     """Inputs of a group with these machines."""
     nodes = {str(ordinal): {**cloud.node(ordinal), **more} for ordinal in ordinals}
+    for node in nodes.values():
+        del node["life"]
     boot = {key: {"userData": node.pop("userData")} for key, node in nodes.items()}
     return {
         "group": "organisation/project/stack/group",
@@ -71,7 +70,7 @@ def group_inputs(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
 
 def owner_inputs(cloud: Vcenter) -> dict[str, Any]:
     """Inputs of the id of the group."""
-    own = ("name", "owner", "generation", "userData")
+    own = ("name", "owner", "generation", "life", "userData")
     common = {key: value for key, value in cloud.node(0).items() if key not in own}
     return {"group": "organisation/project/stack/group", "common": common, "width": 16.0}
 
@@ -81,7 +80,7 @@ class Machines:
 
     def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         given = normalised(news)
-        wrong = problems(given)
+        wrong = problems_of(NodeSettings, given)
         if olds and not wrong:
             wrong = refusals(inputs_kept(normalised(olds)), inputs_kept(given))
         return CheckResult(news, [CheckFailure(path, reason) for path, reason in wrong])

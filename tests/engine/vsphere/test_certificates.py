@@ -34,7 +34,7 @@ def test_certificates(other: Made, tmp_path: Path) -> None:
     def login(**trust: Any) -> str:
         endpoint = Endpoint.model_validate({"server": server, "port": port, **trust})
         session = Session(endpoint, Credentials(USER, PASSWORD))
-        assert not session.rest.get("/tagging/category"), "REST trusts the same"
+        assert not session.rest.ask("/tagging/category"), "REST trusts the same"
         session.close()
         return session.server_id
 

@@ -113,6 +113,17 @@ def test_a_machine_of_ours_that_was_renamed_goes_with_its_group(cloud: Vcenter) 
     assert names(cloud) == []
 
 
+def test_machines_with_devices_of_their_own_go_with_their_group(cloud: Vcenter) -> None:
+    """The pool names no devices: each of its named machines has its own."""
+    given = owner_inputs(cloud)
+    given["common"]["gpu"] = {"mode": "fixed", "pciAddresses": []}
+    made = OWNER_PROVIDER.create(given)
+    half_made(cloud, {**group_inputs(cloud, 0), "life": made.id})
+    assert names(cloud) == ["gpu-0"]
+    OWNER_PROVIDER.delete(str(made.id), made.outs or {})
+    assert names(cloud) == []
+
+
 def test_a_copy_is_not_cleared_for_a_machine_of_its_name(cloud: Vcenter) -> None:
     """A copy of an incomplete machine, renamed to it once that was removed."""
     life, _, given = group(cloud, 0)

@@ -99,4 +99,3 @@ def test_a_budget_is_respected_and_the_node_goes_with_its_machine(
     with pytest.raises(ApiException) as gone:
         core.read_node(node)
     assert gone.value.status == 404
-    api.close()

@@ -47,7 +47,7 @@ def test_not_found_says_what_is_near(cloud: Vcenter, key: str, value: str, expec
 
 def test_a_taken_name_names_its_owner(cloud: Vcenter) -> None:
     made = created(cloud.node(1))
-    again = cloud.node(1, owner="organisation/project/other/group/1")
+    again = cloud.node(1, owner="organisation/project/other/group/1", life="another")
     text = refused("vsphere-name-taken", lambda: created(again))
     assert f"gpu-1 ({made['moRef']}, instance uuid {made['instanceUuid']})" in text
     assert "belongs to organisation/project/stack/group/1" in text

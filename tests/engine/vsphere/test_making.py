@@ -16,7 +16,7 @@ def test_a_slow_clone_is_adopted_by_a_later_run(other: Made) -> None:
     cloud = other(hosts=1, method_delay_ms={"CloneVm": 10_000, "LockHandoff": 0})
     hasty = cloud.node(1, timeouts={"clone": 1})
     text = refused("vsphere-timeout", lambda: created(hasty))
-    assert "cloning gpu-1 was not done after 1 s" in text
+    assert "cloning gpu-1 from gpu-template was not done after 1 s" in text
     assert "the next run adopts the machine" in text
     assert "timeouts.clone" in text
     text = refused("vsphere-timeout", lambda: created(hasty))

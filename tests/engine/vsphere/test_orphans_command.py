@@ -9,8 +9,8 @@ from pyVmomi import vim
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.cli.vsphere import command
-from tests.engine.vcenter_fixture import PASSWORD, Vcenter
-from tests.engine.vsphere.direct import LIFE, created, finished, group_inputs
+from tests.engine.vcenter_fixture import LIFE, PASSWORD, Vcenter
+from tests.engine.vsphere.direct import created, finished, group_inputs
 from tests.engine.vsphere.test_copies import half_made
 
 
@@ -20,23 +20,18 @@ def asked(cloud: Vcenter, *more: str) -> Result:
 
 
 def state(folder: Path, *declared: dict[str, Any]) -> str:
-    resources = [
-        {
-            "type": "gpufleet:vsphere:Machine",
-            "id": outs["instanceUuid"],
-            "inputs": outs,
-            "outputs": outs,
-        }
-        for outs in declared
-    ]
+    ids = {str(number): one for number, one in enumerate(declared)}
+    group = {"group": "organisation/project/stack/group", "life": LIFE}
+    kind = "gpufleet:vsphere:MachineGroup"
+    resources = [{"type": kind, "inputs": group, "outputs": {"ids": ids}}]
     file = folder / "state.json"
     file.write_text(json.dumps({"version": 3, "deployment": {"resources": resources}}))
     return str(file)
 
 
 def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path) -> None:
-    declared, orphan = created(cloud.node(1)), created(cloud.node(2))
-    created(cloud.node(3, owner="organisation/project/other/group/3"))
+    declared, orphan = created(cloud.node(1)), created(cloud.node(2, life="gone"))
+    created(cloud.node(3, owner="organisation/project/other/group/3", life="else"))
     half_made(cloud, group_inputs(cloud, 4))
     with cloud.machine("gpu-1") as machine, cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
@@ -53,7 +48,7 @@ def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path)
         "gpu-1": "declared",
         "gpu-2": "orphan",
         "gpu-3": "elsewhere",
-        "gpu-4": "orphan",
+        "gpu-4": "pending",
         "restored": "copy",
     }
     assert found["gpu-4"]["pending"] is True
@@ -65,7 +60,7 @@ def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path)
         f"orphan: /DC0/vm/gpu-2 ({orphan['moRef']}, instance uuid {orphan['instanceUuid']}, "
         "powered on) of organisation/project/stack/group/2"
     ) in text
-    assert "5 machines with gpufleet's marks; left: 2 orphan, 1 copy" in text
+    assert "5 machines with gpufleet's marks; left: 1 orphan, 1 copy, 1 pending" in text
     finished_removal(cloud)
 
 

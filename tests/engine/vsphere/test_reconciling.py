@@ -273,7 +273,7 @@ def test_a_preview_that_is_not_to_ask(cloud: Vcenter, monkeypatch: pytest.Monkey
 
 
 def test_a_stranger_with_the_name_is_reported_in_the_preview(cloud: Vcenter) -> None:
-    outs = created(cloud.node(1, owner="organisation/project/other/group/1"))
+    outs = created(cloud.node(1, owner="organisation/project/other/group/1", life="b"))
     (text,) = reasons(cloud, Applied(), group_inputs(cloud, 0, 1))
     assert text.startswith("vsphere-name-taken: the folder has a machine named gpu-1")
     PROVIDER.delete(outs["instanceUuid"], outs)

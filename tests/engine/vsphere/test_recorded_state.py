@@ -19,16 +19,8 @@ __all__ = ["lab", "running", "which"]
 MEANT = (
     Planned("*gpufleet:vsphere:MachineGroup::*", "the batch is the group, by an alias"),
     Planned("*gpufleet:vsphere:Machine::*", "a record: its machine is the group's", "delete"),
-    Planned(
-        "*pulumi-python:dynamic/gpufleet:VsphereGpuNode::*",
-        "the same of the dynamic provider: `pulumi state delete`, as the page of the group says",
-        "delete",
-        of="a8d13c3",
-    ),
-    Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create"),
     Planned("*gpufleet:index:GpuFleet::fleet", "the compiled fleet says more of prices and slices"),
     Planned("*pulumi:providers:gpufleet::default", "the package's own plugin", "create"),
-    Planned("*pulumi:providers:pulumi-python::default", "no dynamic provider is left", "delete"),
 )
 ALLOWED = dict.fromkeys(("vsphere-gpu-modes", "stacks-vsphere-lab"), MEANT)
 """Steps that are meant, by recording."""

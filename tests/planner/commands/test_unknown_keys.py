@@ -95,20 +95,3 @@ def test_of_the_further_spec_of_a_plan_only_keys_are_shown(key: str, tmp_path: P
     text = shown(plan, {**PLAN, "spec": {key: value}}, tmp_path)
     assert f"spec.{key}" in text
     assert WORD not in text
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "words"),
-    [
-        (plan, "--html", "--html was removed: `gpufleet explain PLAN --html FILE` makes the page"),
-        (pack, "--solver", "--solver was removed: it is used where it is installed"),
-        (pack, "--draw", "--draw was removed: use --svg FILE"),
-    ],
-)
-def test_a_removed_option_is_answered_with_what_replaces_it(
-    command: Any, option: str, words: str
-) -> None:
-    result = CliRunner().invoke(command, ["-", option, "out"])
-    assert result.exit_code == 2
-    assert words in result.output
-    assert option not in CliRunner().invoke(command, ["--help"]).output

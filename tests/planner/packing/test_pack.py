@@ -11,7 +11,6 @@ from gpufleet_planner.packing.problem import (
     PackingMachine,
     PackingMethod,
     PackingProblem,
-    Quota,
     ShareClass,
     packing_as_dict,
 )
@@ -155,7 +154,7 @@ def test_free_slots_count_by_where_they_are(start: int, bought: int, solver: boo
     assert verify(problem, found) == ()
 
 
-def test_quota_names_the_limit_and_what_would_do() -> None:
+def test_a_packing_names_the_limit_and_what_would_do() -> None:
     problem = one(machine("m", max_nodes=2), mig("4g.40gb", 3))
     found = pack(problem)
     assert found.unplaced == {"4g.40gb": 1}
@@ -168,15 +167,6 @@ def test_quota_names_the_limit_and_what_would_do() -> None:
         "1 of 3 shares of 4g.40gb have no place: the limiting settings are machines[0].maxNodes = 2"
     )
     assert finding.fix == "set machines[0].maxNodes to 3, or request at most 2 of 4g.40gb"
-
-
-def test_a_quota_over_several_types_is_kept() -> None:
-    pytest.importorskip("scipy")
-    machines = {"a": machine("a"), "b": machine("b", H100, price=2_000_000)}
-    quota = Quota("team", frozenset({"a"}), 1, "quotas[0]")
-    found = pack(PackingProblem(machines, (mig("4g.40gb", 2),), quotas=(quota,)))
-    assert sorted(a.node for a in found.assignments) == ["a-0", "b-0"]
-    assert found.cost == 3_000_000
 
 
 def test_a_share_no_machine_can_hold_names_each_reason() -> None:

@@ -1,6 +1,6 @@
 from gpufleet.catalogue import load
 from gpufleet.partition.placement import PlacedInstance
-from gpufleet_planner.packing.patterns import maximal_patterns
+from gpufleet_planner.packing.slots import maximal_patterns
 
 SEVEN = load().geometries["A100-80GB"]
 FOUR = load().geometries["A30-24GB"]

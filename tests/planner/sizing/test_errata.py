@@ -153,7 +153,7 @@ def test_18_ten_replicas_of_llama_1b_exceed_an_l4_and_five_fit() -> None:
     for replicas, enough in ((5, True), (10, False)):
         share = time_slice(gpu("L4"), replicas)
         assert isinstance(share, Device)
-        assert not share.enforced
+        assert not share.grant.is_enforced
         assert (need.planning_bytes <= share.usable_bytes) is enough
 
 

@@ -125,7 +125,7 @@ def test_27_and_29_an_mps_share_is_a_limit_of_whole_mebibytes() -> None:
     share = mps_share(whole, 48)
     assert isinstance(share, Device)
     assert share.usable_bytes == whole.usable_bytes // MIB // 48 * MIB
-    assert share.enforced
+    assert share.grant.is_enforced
     too_many = mps_share(whole, GPUS["A100-80GB"].mps_max_clients + 1)
     assert isinstance(too_many, Finding)
     assert too_many.code == "mps-replicas-out-of-range"
@@ -134,7 +134,7 @@ def test_27_and_29_an_mps_share_is_a_limit_of_whole_mebibytes() -> None:
 def test_19_and_28_turns_and_clients_share_the_whole_board() -> None:
     turn = time_slice(device("L4"), 4)
     assert isinstance(turn, Device)
-    assert not turn.enforced
+    assert not turn.grant.is_enforced
     assert turn.compute_share == Fraction(1, 4) / Fraction(111, 100)
 
 

@@ -1,4 +1,4 @@
-"""Ways to serve that have no formula are refused by name: in requests, plan files and options."""
+"""Ways to serve that have no formula are refused by name: in requests and plan files."""
 
 import json
 from typing import Any
@@ -28,30 +28,6 @@ def test_a_key_of_a_request_or_a_workload_is_refused(key: str) -> None:
     answer = plan(file({**work, key: {"method": "eagle3"}}))
     assert answer.fleet is None
     assert [f.code for f in answer.findings if key in f.path] == ["serving-not-modelled"]
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ("--speculative-config", "speculative decoding"),
-        ("--num-speculative-tokens", "speculative decoding"),
-        ("--draft-model", "speculative decoding"),
-        ("--disaggregated", "prefill and decode"),
-        ("--prefill-replicas", "prefill and decode"),
-        ("--kv-transfer-config", "a connector of the KV cache"),
-        ("--enable-lmcache", "a connector of the KV cache"),
-        ("--wide-expert-parallel", "experts over GPUs"),
-        ("--data-parallel-attention", "data-parallel attention"),
-    ],
-)
-def test_an_option_is_refused(option: str, words: str) -> None:
-    arguments = ["--model", "Llama-3.1-8B", "--context", "4096", option, "2"]
-    done = CliRunner().invoke(command, arguments)
-    assert done.exit_code == 2
-    shown = " ".join(done.output.split())
-    assert words in shown
-    assert "not modelled" in shown
-    assert option not in CliRunner().invoke(command, ["--help"]).output
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,8 @@ from gpufleet.findings import has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.sizing.device import Device, whole_gpu
 from gpufleet_planner.sizing.training import Training
-from gpufleet_planner.sizing.training_efficiency import (
-    Arithmetic,
-    TrainingFramework,
-    check_arithmetic,
-)
-from gpufleet_planner.sizing.training_rates import goodput, training_speed
+from gpufleet_planner.sizing.training_rates import check_arithmetic, goodput, training_speed
+from gpufleet_planner.sizing.training_state import Arithmetic, TrainingFramework
 from tests.planner.sizing.measurements import model
 from tests.planner.sizing.training_speeds import APART, FITTED, RUNS, SpeedRun, factor
 

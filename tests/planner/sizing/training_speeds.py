@@ -1,6 +1,6 @@
 """Published training runs: tokens per second of each GPU, and the results of the formulas.
 
-Every third row is held out: the constants of `training_efficiency` were fitted to the others.
+Every third row is held out: the constants of `training_rates` were fitted to the others.
 `python -m tests.planner.sizing.training_speeds` prints every run; docs/sizing.md summarises them.
 """
 
@@ -13,9 +13,8 @@ from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import Device, whole_gpu
 from gpufleet_planner.sizing.training import Training, TrainingMethod
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_rates import training_speed
-from gpufleet_planner.sizing.training_state import Checkpointing
+from gpufleet_planner.sizing.training_state import Arithmetic, Checkpointing, TrainingFramework
 from tests.planner.sizing.measurements import dense, model
 
 FOUNDRY = "mosaicml/llm-foundry @ 061f2c7 scripts/train/benchmarking/README.md"

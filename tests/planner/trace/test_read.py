@@ -186,12 +186,6 @@ def test_options_of_tasks_are_refused_where_there_are_shares(
     assert CliRunner().invoke(command, [*files(tmp_path), *option]).exit_code == 0
 
 
-def test_options_of_shares_are_refused_where_there_are_tasks(tmp_path: Path) -> None:
-    done = CliRunner().invoke(command, [*files(tmp_path), "--svg", "x.svg"])
-    assert done.exit_code == 2
-    assert "--svg" in done.output
-
-
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpufleet_planner.trace.read.MOST_SCORES", 3)
     nodes = "sn,cpu_milli,memory_mib,gpu,model\na,4000,4096,0,\nb,4000,4096,0,\n"

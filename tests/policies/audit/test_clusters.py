@@ -241,7 +241,10 @@ def test_queues_of_two_clusters_are_no_stranded_quota(tmp_path: Path):
     queues = {f"clusters/{c}/queue.yaml": QUEUE.replace("NAME", c) for c in ("eu", "us")}
     write(tmp_path, queues)
     assert "quota-stranded" not in [one["code"] for one in audit(tmp_path)["findings"]]
-    both = f"{queues['clusters/eu/queue.yaml']}---\n{QUEUE.replace('NAME', 'second')}"
+    local = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: a}\nspec: "
+    write(tmp_path, {"clusters/us/local.yaml": f"{local}{{clusterQueue: us}}"})
+    assert "quota-stranded" not in [one["code"] for one in audit(tmp_path)["findings"]]
+    both = f"{queues['clusters/eu/queue.yaml']}---\n{local}{{clusterQueue: another}}"
     write(tmp_path, {"clusters/eu/queue.yaml": both})
     assert "quota-stranded" in [one["code"] for one in audit(tmp_path)["findings"]]
 

@@ -3,7 +3,10 @@
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.pair_objects import LOCAL, of_kind, operator
+from tests.policies.cases.queues import LOCAL as RESEARCH
+from tests.policies.cases.queues import RESOURCE, queue
 from tests.policies.cases.workloads import CONTAINER, deployment
+from tests.policies.objects import REMOVE
 
 ADVICE = Level.ADVISORY
 QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}}
@@ -51,6 +54,12 @@ def _nodes(more: dict[str, object]) -> Thing:
     group["taints"] = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
     group["tags"] = {"owner": "ml", "cost-center": "1", "environment": "prod"}
     return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
+
+
+def _claim(device_class: str) -> Thing:
+    request = {"name": "gpu", "exactly": {"deviceClassName": device_class}}
+    spec = {"spec": {"devices": {"requests": [request]}}}
+    return of_kind("ResourceClaimTemplate", "resource.k8s.io/v1", "one", spec, namespace="ml")
 
 
 def _monitor(port: str, app: str = "chat") -> Thing:
@@ -203,6 +212,14 @@ CASES = (
         ADVICE,
         alongside=(deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.9.0"}),),
     ),
+    # jordann6/gpu-platform karpenter.tf: "The 20Gi default fills before the GPU Operator finishes".
+    Case(
+        "node-disk-below-images",
+        _nodes({"diskSize": 50}),
+        _nodes({}),
+        "has disks of 20 GiB, which hold the system and one image with CUDA",
+        ADVICE,
+    ),
     Case(
         "autoscaler-version-gone",
         of_kind("PodDisruptionBudget", "policy/v1", "chat", {"minAvailable": 1}),
@@ -211,12 +228,29 @@ CASES = (
         ADVICE,
     ),
     Case(
+        "quota-stranded",
+        queue({"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}),
+        queue({"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}, "second"),
+        "has quota of GPUs, and no LocalQueue here leads to it",
+        ADVICE,
+        alongside=(FLEET, RESEARCH),
+    ),
+    Case(
         "named-object-absent",
         _flavor("racks"),
         _flavor("default"),
         "names the Topology default, and there is none here, but Topology racks",
         ADVICE,
         alongside=(FLEET, _TOPOLOGY),
+    ),
+    # GitOpsHub/kubernetes-ai-infrastructure 03-cel-selector.yaml, with another end of the name.
+    Case(
+        "named-object-absent",
+        _claim("mig.nvidia.com"),
+        _claim("gpu.nvidia.io"),
+        "names the DeviceClass gpu.nvidia.io, which nothing here makes; NVIDIA's driver makes gpu",
+        ADVICE,
+        alongside=(FLEET,),
     ),
     Case(
         "named-object-absent",

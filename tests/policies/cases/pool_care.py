@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case
-from tests.policies.cases.pools import QUIET, node_group
+from tests.policies.cases.pools import QUIET, gke_pool, node_group
 from tests.policies.objects import REMOVE
 
 STAGING = {"tags.environment": "staging", "labels.environment": "staging"}
@@ -20,6 +20,15 @@ CASES = (
         "gpu-pool-without-repair",
         node_group(),
         node_group({"nodeRepairConfig": REMOVE}),
+        "automatic repair is off",
+        Level.ADVISORY,
+        alongside=QUIET,
+    ),
+    # jkwong888/gke-kueue-dws gke.tf: a pool of queued provisioning, as Google's page makes it.
+    Case(
+        "gpu-pool-without-repair",
+        gke_pool({"management.autoRepair": False, "queuedProvisioning": {"enabled": True}}),
+        gke_pool({"management.autoRepair": False}),
         "automatic repair is off",
         Level.ADVISORY,
         alongside=QUIET,

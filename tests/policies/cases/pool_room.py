@@ -51,4 +51,13 @@ CASES = (
         "these nodes are tainted with team-a, which nothing tolerates",
         alongside=(*QUIET, node_group({"taints": TAINT})),
     ),
+    # fdaniel-alvarez-dev/production-gpu-platform-eks: pools tainted nvidia.com/gpu=inference and
+    # nvidia.com/gpu=training.
+    Case(
+        "gpu-pods-not-tolerated",
+        deployment({**PINNED, TOLERATIONS: [{"key": "nvidia.com/gpu", "value": "present"}]}),
+        deployment({**PINNED, TOLERATIONS: [{"key": "nvidia.com/gpu", "value": "training"}]}),
+        "these nodes are tainted with nvidia.com/gpu, which nothing tolerates",
+        alongside=(*QUIET, node_group()),
+    ),
 )

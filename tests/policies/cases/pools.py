@@ -18,6 +18,7 @@ NODE_GROUP: dict[str, Any] = {
     "taints": [EKS_TAINT],
     "labels": {"k8s.amazonaws.com/accelerator": "l4"},
     "nodeRepairConfig": {"enabled": True},
+    "diskSize": 100,
     "tags": TAGS,
 }
 

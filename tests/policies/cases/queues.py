@@ -112,14 +112,6 @@ CASES = (
         ),
     ),
     Case(
-        "quota-stranded",
-        queue(),
-        queue({f"{RESOURCE}.lendingLimit": 0}),
-        "4 GPUs of quota, and its lendingLimit is 0",
-        Level.ADVISORY,
-        alongside=(queue(name="product"), LOCAL),
-    ),
-    Case(
         "queue-without-cap",
         manifest(KAI),
         manifest(changed(KAI, {"spec.resources.gpu.limit": -1})),

@@ -5,8 +5,8 @@ from typing import Any
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.queues import LOCAL, queue
-from tests.policies.cases.workloads import LIMITS, deployment, job
-from tests.policies.objects import REMOVE
+from tests.policies.cases.workloads import LIMITS, deployment, job, torch
+from tests.policies.objects import REMOVE, changed
 
 GPU = "nvidia.com/gpu"
 QUEUED: dict[str, Any] = {
@@ -43,6 +43,39 @@ def quota(gpus: int, **further: str) -> Thing:
     return manifest(document)
 
 
+def _training(workers: int) -> dict[str, Any]:
+    roles = {"Master": 1, "Worker": workers}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "ddp", "namespace": "ml"},
+        "spec": {
+            "runPolicy": {"activeDeadlineSeconds": 86400},
+            "pytorchReplicaSpecs": {
+                role: {"replicas": pods, "template": torch(1)} for role, pods in roles.items()
+            },
+        },
+    }
+
+
+ONE = {GPU: "1", "cpu": "4", "memory": "16Gi"}
+SERVED: dict[str, Any] = {
+    "apiVersion": "serving.kserve.io/v1beta1",
+    "kind": "InferenceService",
+    "metadata": {
+        "name": "qwen",
+        "namespace": "ml",
+        "annotations": {"serving.kserve.io/deploymentMode": "Standard"},
+    },
+    "spec": {
+        "predictor": {
+            "minReplicas": 1,
+            "maxReplicas": 1,
+            "model": {"modelFormat": {"name": "huggingface"}, "resources": {"limits": ONE}},
+        }
+    },
+}
+
 CASES = (
     Case(
         "gpu-quota-never-admits",
@@ -69,6 +102,25 @@ CASES = (
         "others",
         Level.ADVISORY,
         alongside=(quota(2),),
+    ),
+    # kobrien-data/gpu-aas-kueue-demo pytorchjob.yaml: a master and two workers.
+    Case(
+        "gpu-quota-never-admits",
+        manifest(_training(1)),
+        manifest(_training(2)),
+        "requests 3 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses the "
+        "others",
+        Level.ADVISORY,
+        alongside=(quota(2),),
+    ),
+    # toby0622/ML-Platform-Blueprint: one replica, and a quota of one GPU for its tenant.
+    Case(
+        "gpu-quota-never-admits",
+        manifest(changed(SERVED, {"spec.predictor.deploymentStrategy": {"type": "Recreate"}})),
+        manifest(SERVED),
+        "requests 1 x nvidia.com/gpu, and 1 more during a rollout; the quota of namespace ml is 1",
+        Level.ADVISORY,
+        alongside=(quota(1),),
     ),
     Case(
         "gpu-quota-never-admits",

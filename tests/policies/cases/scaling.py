@@ -5,6 +5,7 @@ from typing import Any
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing, manifest
 from tests.policies.cases.pools import karpenter
+from tests.policies.cases.quota_room import quota
 from tests.policies.cases.workloads import CONTAINER, LIMITS, container, deployment
 from tests.policies.objects import REMOVE, changed
 
@@ -187,6 +188,15 @@ GROWTH = (
                 }
             ),
         ),
+    ),
+    # Tazmainiandevil/eks-gpu-inference-autoscaling: production grows to 30, its quota is 20.
+    Case(
+        "gpu-autoscaler-exceeds-pool",
+        manifest(changed(SCALER, {"spec.maxReplicaCount": 8})),
+        manifest(changed(SCALER, {"spec.maxReplicaCount": 9})),
+        "may grow Deployment ml/chat to 9 pods; the quota of namespace ml, 8, can hold 8 pods",
+        Level.ADVISORY,
+        alongside=(quota(8), deployment({LIMITS: {"nvidia.com/gpu": 1}})),
     ),
 )
 

@@ -173,6 +173,12 @@ CASES: list[CaseRow] = [
         text(scaled(trigger("sum(vllm:num_requests_running)"))),
         {},
     ),
+    (
+        "object-operator-refuses",
+        text(scaled(trigger("sum(rate(r[2m])) / count(kube_pod_info)"))),
+        text(scaled(trigger("sum(rate(r[2m])) / count(sessions)"))),
+        {},
+    ),
     ("autoscaler-metadata-missing", text(scaled(trigger(threshold=None))), None, {}),
     ("autoscaler-metadata-missing", text(scaled(trigger(serverAddress=""))), None, {}),
     ("autoscaler-unbounded", text(without(scaled(), "maxReplicaCount")), None, {}),

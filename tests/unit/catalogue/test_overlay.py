@@ -45,14 +45,16 @@ FACTS: dict[str, Any] = {
     "models": [
         {
             "name": "My-Model-7B",
-            "layers": 32,
-            "hidden": 4096,
-            "queryHeads": 32,
-            "kvHeads": 8,
-            "headDim": 128,
-            "intermediate": 14336,
-            "vocabulary": 128256,
-            "tiedEmbeddings": False,
+            "config": {
+                "model_type": "llama",
+                "num_hidden_layers": 32,
+                "hidden_size": 4096,
+                "num_attention_heads": 32,
+                "num_key_value_heads": 8,
+                "intermediate_size": 14336,
+                "vocab_size": 128256,
+                "tie_word_embeddings": False,
+            },
             "parametersBillion": "8.03",
         }
     ],

@@ -7,8 +7,9 @@ import pytest
 
 from gpufleet import GpuFleet, VsphereGpuNodeGroup
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet_vcenter.opened import declared
-from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.group_plan import generation_of
+from gpufleet_vcenter.outputs import declared
+from gpufleet_vcenter.settings import NodeSettings, normalised
 
 TOKEN = "token-0123456789"
 RKE2 = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
@@ -24,9 +25,7 @@ def arguments(pool: dict[str, Any] | None = None, **connection: Any) -> Any:
     return {
         "catalogue": "2026.11",
         "pool": {
-            "name": "train",
-            "gpu": "A100-80GB",
-            "nodes": {"min": 3, "max": 3},
+            **POOL,
             "vsphere": {"cpus": 8, "memory_gib": 64, "template": "gpu-template"},
             **(pool or {}),
         },
@@ -53,10 +52,15 @@ def group_of(recording: Any) -> dict[str, Any]:
 
 
 def machines_of(recording: Any) -> list[Made]:
-    """Inputs of each machine, its secrets among them as the engine gets them."""
+    """Inputs of each machine, its secrets among them as the engine gets them, and the digest that
+    the provider adds."""
     found = group_of(recording)
     boot = found["boot"]["value"]
-    return [Made(key, {**found["nodes"][key], **boot.get(key, {})}) for key in found["order"]]
+    made = {key: {**found["nodes"][key], **boot.get(key, {})} for key in found["order"]}
+    return [
+        Made(key, {**one, "generation": generation_of(normalised(one))})
+        for key, one in made.items()
+    ]
 
 
 def nodes(run: Any, given: Any) -> list[Made]:

@@ -12,10 +12,9 @@ from gpufleet import VsphereGpuNodeGroup
 from gpufleet_vcenter.group_plan import (
     GroupInputs,
     StepKind,
+    planned,
     refusals_of,
-    settled,
     state_of,
-    steps_of,
 )
 from gpufleet_vcenter.settings import normalised
 from tests.unit.components.test_vsphere_group import RKE2, arguments, group_of, refused
@@ -103,7 +102,7 @@ def test_a_typing_error_ends_no_machine_that_runs(run: Any, error: str) -> None:
     after = registered(run, ERRORS[error])
     given, olds = GroupInputs.of(after), state_of(before)
     assert given is not None
-    steps = steps_of(olds, settled(olds, given.nodes, {}), None, {})
+    _, steps = planned(olds, given.nodes)
     assert steps, "it is seen"
     ends = [step for step in steps if step.kind is StepKind.REPLACE]
     gone = [step for step in steps if step.kind is StepKind.REMOVE]

@@ -86,14 +86,17 @@ def report_problems(
     path: str = "",
     special: Callable[[SchemaProblem], str | None] | None = None,
 ) -> None:
-    """Add problems of an object at `path`; none if another rule already refuses the place.
+    """Add problems of an object at `path`; none if another rule already refuses the place, or of
+    the definition's rules, which name no fix, a place in it.
 
     `special` returns another code for a problem, None for the usual one. Other rules come
     first, so that their message is reported.
     """
     taken = {one.path for one in report.findings if one.severity is Severity.ERROR}
     for problem in problems:
-        if path_of(problem.steps, path) not in taken:
+        place = path_of(problem.steps, path)
+        wide = problem.kind is _K.CONDITION
+        if not any(one == place or (wide and one.startswith(f"{place}.")) for one in taken):
             code = special(problem) if special is not None else None
             code = problem.code if problem.code in report.rules else code
             report_problem(problem, codes, report, path, code)

@@ -28,13 +28,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS
-from gpufleet_vcenter.node import (
-    GROUP,
-    OWNER,
-    VcenterResource,
-    formerly,
-    generation,
-)
+from gpufleet_vcenter.node import BATCH, GROUP, OWNER, VcenterResource
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
@@ -87,6 +81,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
+        former = pulumi.Alias(name=f"{name}-batch", type_=BATCH)  # of 0.1.0
         shared = {
             "group": group,
             "common": common,
@@ -96,9 +91,6 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
         owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
         own = {one.key: _own(pool, connection, group, common, one) for one in machines}
         nodes = {key: {**common, **inputs} for key, inputs in own.items()}
-        plain = {
-            key: {k: v for k, v in one.items() if k not in SECRETS} for key, one in nodes.items()
-        }
         made = VcenterResource(
             GROUP,
             f"{name}-machines",
@@ -113,7 +105,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
                 "rolloutWidth": options.rollout_width,
                 "preflight": connection.get("preflight", PREFLIGHT[0]),
                 "nodes": {
-                    key: {**plain[key], "generation": generation(inputs)}
+                    key: {name: value for name, value in inputs.items() if name not in SECRETS}
                     for key, inputs in nodes.items()
                 },
                 "boot": pulumi.Output.secret(
@@ -125,7 +117,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
                     }
                 ),
             },
-            pulumi.ResourceOptions.merge(known, formerly(f"{name}-batch")),
+            pulumi.ResourceOptions.merge(known, pulumi.ResourceOptions(aliases=[former])),
         )
         ids = pulumi.Output.unsecret(made.output("ids"))
         return {
