@@ -29,6 +29,8 @@ def _from_engine(found: object) -> object:
 
 def _no_number(found: object) -> object:
     """Python's libraries read 20261204 as seconds since 1970."""
+    if isinstance(found, bool):
+        raise ValueError("true and false are no times: write a time with its zone")  # noqa: TRY004  pydantic's
     if isinstance(found, int | float) or (isinstance(found, str) and _NUMBER.match(found)):
         raise ValueError(f"{found} is a number: write a time with its zone, 2026-12-20T11:30:00Z")
     return found

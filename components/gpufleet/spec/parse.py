@@ -215,6 +215,8 @@ _PLAIN_WORDS = {
     "number": "a number is wanted",
     "tuple": "a list is wanted",
     "dictionary": "a mapping is wanted",
+    "datetime": "a time such as 2026-12-20T11:30:00Z is wanted",
+    "datetime or date": "a day or a time such as 2026-12-20T11:30:00Z is wanted",
 }
 
 

@@ -41,7 +41,7 @@ def command(spec: str, hardware: str, prices: str | None, output_format: str) ->
     The cloud is paid for the expected nodes of each pool; machines are bought for its most nodes.
     JSON: {"comparison": {"pools", "years", "ownUsd", "cloudUsd", "residualUsd", "monthsToEven",
     "evenAtUtilisation", "taken"}, "findings"}. Exits 1 when either file has an error, 2 when one
-    cannot be read.
+    cannot be read or no pool can be compared.
     """
     if spec == hardware == "-":
         raise UnreadableInputError("only one of SPEC and HARDWARE can be standard input")
@@ -63,4 +63,4 @@ def command(spec: str, hardware: str, prices: str | None, output_format: str) ->
         if answer is not None:
             click.echo(own_or_rent_text(answer), nl=False)
         print_findings(findings)
-    sys.exit(exit_code(findings))
+    sys.exit(2 if answer is not None and not answer.pools else exit_code(findings))

@@ -273,9 +273,6 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     """An invalid value in words for the author of the file, and the value to write instead.
     `path` is its place."""
     kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
-    for row in table("request_problems"):
-        if row["kind"] == kind:
-            return row["text"].format(name=name, **limits), row["fix"].format(name=name, **limits)
     if kind == "too_short":
         least = limits["min_length"]
         entries = "entry is" if least == 1 else "entries are"
@@ -285,10 +282,11 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
         return f"{name} is read as a number, and must be text", f'put it in quotes: "{found}"'
     if kind in _NUMBERS and isinstance(found, bool):
         return f"{name} is a number, not true or false", f"write the number of {name}"
+    for row in table("request_problems"):
+        if kind in row["kind"].split():
+            return row["text"].format(name=name, **limits), row["fix"].format(name=name, **limits)
     text = detail["msg"].removeprefix("Value error, ")
     wanted = text.removeprefix("Input should be ")
-    if kind.endswith("_parsing"):
-        wanted = wanted.split(",")[0]
     if wanted == text:
         return text, f"fix {name}; docs/planner.md and docs/sizing.md have an example of it"
     for pydantic, plain in _BOUNDS.items():

@@ -223,3 +223,35 @@ def test_the_example_of_the_page(tmp_path: Path) -> None:
     own.write_text(hardware)
     result = CliRunner().invoke(command, [str(spec), str(own)])
     assert result.stdout.splitlines() == [line[4:] for line in shown.splitlines()]
+
+
+def test_nothing_that_could_be_compared_is_no_success(tmp_path: Path) -> None:
+    spec, own = tmp_path / "fleet.yaml", tmp_path / "own.yaml"
+    spec.write_text(yaml.safe_dump({**SPEC, "pools": [pool(nodes=NODES)]}))
+    own.write_text(yaml.safe_dump({"machines": [machine(gpu="L4")], "years": 1}))
+    result = CliRunner().invoke(command, [str(spec), str(own)])
+    assert result.exit_code == 2
+    assert "no pool can be compared" in result.output
+
+
+@pytest.mark.parametrize(
+    ("hardware", "words"),
+    [
+        ({"machines": 3}, "machines must be a list: 3"),
+        ({"machines": [3]}, "machines[0] must be a mapping: 3"),
+        ({"machines": [machine(gpu=[])]}, "gpu must be text"),
+        ({"machines": [machine(gpus="x")]}, "gpus must be a whole number: 'x'"),
+        ({"machines": [machine(gpus=1.5)]}, "gpus must be a whole number: 1.5"),
+        ({"machines": [machine(gpus=1e308)]}, "gpus has too many digits: 1e+308"),
+        ({"machines": [machine(usd=10**20)]}, "usd has too many digits"),
+        ({"machines": [machine(usd={})]}, "usd must be a number"),
+        ({"machines": [machine()], "pue": float("inf")}, "pue must be a finite number"),
+    ],
+)
+def test_a_value_of_another_type_is_said_in_words_of_files(
+    hardware: dict[str, Any], words: str
+) -> None:
+    plan, (found,) = read_own_hardware({"years": 1, **hardware}, CATALOGUE)
+    assert plan is None
+    assert words in found.message
+    assert "instance of" not in f"{found.message} {found.fix}"

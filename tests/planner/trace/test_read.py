@@ -54,7 +54,7 @@ def test_every_problem_at_once() -> None:
         ("pack-trace-value", "tasks[0].name"),
         ("pack-trace-value", "tasks[1]"),
     ]
-    assert "should be a valid integer" in findings[1].message
+    assert "must be a whole number" in findings[1].message
     assert "'x'" in findings[1].message
     assert all(f.fix for f in findings)
 

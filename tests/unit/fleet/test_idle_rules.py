@@ -83,7 +83,7 @@ MIG = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
             "idle-notebook-twice",
             "research/bob is at pools[0].idle.notebooks[1] too",
         ),
-        (spec(pool={"nodes": {"min": 2, "max": 2}}), "idle-frees-no-node", "always has 2 nodes"),
+        (spec(pool={"nodes": {"min": 2, "max": 2}}), "idle-frees-no-node", "is always 2"),
         (
             spec({"notebooks": [{"name": "n" * 55, "namespace": "research"}]}),
             "scaling-name-too-long",

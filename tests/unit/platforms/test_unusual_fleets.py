@@ -283,3 +283,26 @@ def test_nothing_of_a_pool_on_gke_is_dropped(case: str) -> None:
     pool, wanted, cluster = GKE[case]
     text = made("gke", pool, **cluster)
     assert [one for one in wanted if one not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "zone"),
+    [("gke", "us-central1-a"), ("openshiftGcp", "us-central1-a"), ("openshiftAws", "us-east-1a")],
+)
+def test_zones_of_a_fleet_without_a_region_are_shown_in_the_region_of_the_example(
+    platform: str, zone: str
+) -> None:
+    pool: dict[str, Any] = {"name": "p", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
+    if platform == "gke":
+        pool["gke"] = {"limits": "perZone"}
+    found = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": platform,
+            "cluster": {"name": "c"},
+            "pools": [pool],
+        }
+    ).findings
+    assert not [one for one in found if "None" in f"{one.message} {one.fix}"]
+    assert any(zone in (one.fix or "") for one in found)
+    assert "region-missing" in {one.code for one in found}

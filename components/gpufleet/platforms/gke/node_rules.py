@@ -53,9 +53,9 @@ def validate_node(
         able = [one.name for one in load().instances.values() if one.confidential]
         yield _finding("gke-confidential-machine", pool.path, found=row.name, allowed=able)
     installer = needs_installer(pool)
-    yield from _rules(
-        "pool", pool.path, pool=pool, shape=shape, row=row, spec=spec, installer=installer
-    )
+    region = spec.cluster.region or pool.platform.facts.example_region
+    known = {"pool": pool, "shape": shape, "row": row, "region": region}
+    yield from _rules("pool", pool.path, installer=installer, **known)
 
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:

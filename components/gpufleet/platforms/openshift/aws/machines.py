@@ -212,7 +212,7 @@ OVERWRITTEN_PREFIX = "kubernetes.io/cluster/"
 def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     """Zones, machine type, reservations of a pool that gpufleet creates."""
     region = spec.cluster.region
-    yield from validate_zonal_pool(pool, f"{region}a")
+    yield from validate_zonal_pool(pool, f"{region or pool.platform.facts.example_region}a")
     block = any(entry.capacity_block is not None for entry in pool.capacity)
     why = "a Capacity Block is in one zone" if block else None
     yield from validate_zones(pool, pool.spec.zones, why, region)

@@ -161,7 +161,7 @@ DISK_TYPES = ("pd-balanced", "pd-ssd", "pd-standard")
 def validate_gcp_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     """Zones, machine type, disks of a pool that gpufleet creates."""
     region = spec.cluster.region
-    yield from validate_zonal_pool(pool, f"{region}-a")
+    yield from validate_zonal_pool(pool, f"{region or pool.platform.facts.example_region}-a")
     named = [(f"{pool.path}.zones[{i}]", zone) for i, zone in enumerate(pool.spec.zones)]
     yield from validate_zone_names(named, region)
     row = pool.machines[0].instance
