@@ -336,11 +336,13 @@ class _Search:
 
 
 def _first_document(name: str) -> Document | None:
-    """The first document of a file that was read before; None where that cannot be done again."""
+    """The first document of a file that was read before; None where that cannot be done again, and
+    for objects: a path in another repository can be that of an Application here."""
     try:
-        return next(documents_of(Input(name)), None)
+        first = next(documents_of(Input(name)), None)
     except (OSError, UnreadableDocumentError):
         return None
+    return None if first and {"apiVersion", "kind"} <= mapping(first.data).keys() else first
 
 
 def _without_texts(value: Any) -> Any:
