@@ -48,6 +48,7 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     "ms1": (1000, "{:.1f} ms"),
     "ms2": (1000, "{:.2f} ms"),
     "usd": (1e-6, "{:,.4f}"),
+    "usd2": (1e-6, "{:,.2f}"),
     "%": (100, "{:.1f} %"),
 }
 """Unit of a figure in a row -> its size, and how it is written."""

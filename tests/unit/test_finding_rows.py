@@ -36,12 +36,12 @@ def calls(folder: Path) -> Iterator[Call]:
                 continue
             by_name = isinstance(node.func, ast.Name) and node.func.id in {"_finding", "_rules"}
             if not by_name and not (
-                isinstance(node.func, ast.Attribute) and node.func.attr == "say"
+                isinstance(node.func, ast.Attribute) and node.func.attr in {"say", "judge"}
             ):
                 continue
             if isinstance(row := node.args[0], ast.Constant):
                 names = {one.arg or "**" for one in node.keywords}
-                if ast.unparse(node.func) == "_rules":
+                if ast.unparse(node.func) in {"_rules", "report.judge"}:
                     asked = [one for one in rows_of(folder).values() if one.of == row.value]
                     for one in asked:
                         yield Call(f"{file}", one.code, frozenset(one.values), False)

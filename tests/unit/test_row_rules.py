@@ -62,7 +62,7 @@ def fields_of(kind: Any, name: str) -> Iterator[Any]:
 
 
 def paths_of(row: FindingRow) -> Iterator[str]:
-    for case in row.when:
+    for case in [row.when] if isinstance(row.when, Mapping) else row.when:
         for path, condition in case.items():
             yield path
             tests = condition.values() if isinstance(condition, Mapping) else [condition]

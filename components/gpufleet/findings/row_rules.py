@@ -24,6 +24,7 @@ from gpufleet.findings.finding import Finding
 from gpufleet.findings.rows import FindingRow, rows_of
 
 Subjects = Mapping[str, object]
+Cases = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def _compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -68,7 +69,7 @@ def rules_in(file: str) -> RowRules:
             entries: Sequence[object] = value_of(subjects, row.each) or () if row.each else (None,)
             for index, one in enumerate(entries):
                 known = {**subjects, "one": one}
-                if holds(row, known):
+                if holds(row.when, known):
                     facts = {name: _fact(known, of_fact) for name, of_fact in row.values.items()}
                     below = row.at[:1] in ("", ".", "[")
                     yield row.finding(path if below else "", None, facts, index)
@@ -84,9 +85,10 @@ def _group(folder: Path, of: str) -> Sequence[FindingRow]:
     raise KeyError(of)
 
 
-def holds(row: FindingRow, subjects: Subjects) -> bool:
-    """Whether the conditions of a row hold."""
-    return any(all(_passes(subjects, path, test) for path, test in one.items()) for one in row.when)
+def holds(when: Cases, subjects: Subjects) -> bool:
+    """Whether all conditions of one case hold."""
+    cases = [when] if isinstance(when, Mapping) else when
+    return any(all(_passes(subjects, path, test) for path, test in one.items()) for one in cases)
 
 
 def _passes(subjects: Subjects, path: str, condition: Any) -> bool:
@@ -131,7 +133,11 @@ def _found(subject: Any, names: Sequence[str]) -> Any:
             rest = names[place + 1 :]
             return _Several(_found(one, rest) for one in subject) if several else _Several()
         if name == "#":
-            return len(subject) if isinstance(subject, list | tuple | dict) else None
+            return (
+                len(cast("Sequence[Any]", subject))
+                if several or isinstance(subject, dict)
+                else None
+            )
         if name.isdigit():
             subject = subject[int(name)] if several and int(name) < len(subject) else None
         elif isinstance(subject, Mapping):

@@ -38,7 +38,7 @@ class FindingRow:
     fix: str | None = None
     source: str | None = None
     of: str = ""
-    when: Sequence[Mapping[str, Any]] = ()
+    when: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     """Cases of its conditions; none: a function writes it."""
     each: str = ""
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -103,8 +103,6 @@ def rows_of(folder: Path) -> Mapping[str, FindingRow]:
     rows: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
     for row in rows:
         row["severity"] = Severity(row.get("severity", "error"))
-        if isinstance(row.get("when"), dict):
-            row["when"] = [row["when"]]
     table = {row["code"]: FindingRow(**row) for row in rows}
     if len(table) < len(rows):
         raise ValueError(f"{folder}: two rows have one code")

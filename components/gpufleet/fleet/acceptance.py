@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from gpufleet.contract.contract_fact import ContractFact, Term
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.pool import Fabric, Intent
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 ACCEPTED_LABEL = "gpufleet.dev/accepted"
 """Node label whose value is the key of the tests that the node has passed."""
@@ -132,13 +132,7 @@ def _driver(pool: Pool) -> str | None:
 def validate_acceptance(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Findings about `acceptance` of the fleet and its pools."""
     for pool in pools:
-        for index, taint in enumerate(pool.spec.taints):
-            if taint.key == NOT_ACCEPTED.key:
-                path, key, name = f"{pool.path}.taints[{index}]", taint.key, pool.name
-                if pool.acceptance is None:
-                    yield _finding("taint-never-removed", path, pool=name, found=key)
-                else:
-                    yield _finding("taint-never-removed/twice", path, pool=name, found=key)
+        yield from _rules("acceptance", pool.path, pool=pool, taint=NOT_ACCEPTED)
         tests = acceptance_of(pool)
         if tests is not None:
             yield from _runnable(pool, tests)
@@ -148,10 +142,6 @@ def _runnable(pool: Pool, tests: Acceptance) -> Iterator[Finding]:
     path = "acceptance" if pool.spec.acceptance is None else f"{pool.path}.acceptance"
     if pool.gpu.vendor != "nvidia":
         yield _finding("acceptance-vendor", path, pool=pool.name, found=pool.gpu.name)
-    facts = pool.platform.facts
-    scales = facts.managed_pools_scale or facts.lifecycle_manager
-    if scales and pool.nodes.minimum == 0 and pool.nodes.maximum > 0:
-        yield _finding("acceptance-from-zero", pool.path, pool=pool.name, platform=facts.title)
     unknown = [
         name
         for name, runs, figure in (

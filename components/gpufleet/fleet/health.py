@@ -8,14 +8,14 @@ from gpufleet.contract.contract_fact import ContractFact, Term
 from gpufleet.contract.health import NVSENTINEL, Repairer
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.health import HealthActor, HealthMode, HealthPolicy
 from gpufleet.spec.pool import Intent
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def repairer_of(pool: Pool) -> Repairer | None:
@@ -74,25 +74,11 @@ def _declared_twice(pool: Pool) -> Iterator[Finding]:
 
 
 def _who(spec: FleetSpec, pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
-    path, own, title = _path(pool), repairer_of(pool), pool.platform.facts.title
-    name = pool.name
-    if policy.actor is HealthActor.PLATFORM and policy.mode is HealthMode.FENCE:
-        source = (own or NVSENTINEL).source
-        yield _finding(
-            "health-not-on-platform/fence", path, pool=name, platform=title, source=source
-        )
-    if policy.platform_repairs and own is None:
-        if pool.ownership is Ownership.EXISTING:
-            yield _finding("health-not-on-platform/existing", path, pool=name)
-        else:
-            yield _finding("health-not-on-platform", path, pool=name, platform=title)
-    watches = not policy.platform_repairs and not policy.nvsentinel_acts
-    if own is not None and watches and always_repairs(spec, own):
-        yield _finding("health-platform-decides", path, pool=name, who=own.who, source=own.source)
-    neuron = spec.addons.neuron_device_plugin
-    if policy.platform_repairs and pool.gpu.vendor == "aws" and neuron.node_recovery:
-        who = "" if own is None else own.who
-        yield _finding("health-two-janitors/neuron", path, pool=pool.name, who=who)
+    own = repairer_of(pool)
+    who, source = ("", NVSENTINEL.source) if own is None else (own.who, own.source)
+    known = {"own": own, "who": who, "source": source, "policy": policy}
+    always = own is not None and always_repairs(spec, own)
+    return _rules("health", _path(pool), spec=spec, pool=pool, always=always, **known)
 
 
 def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ hardware. A pool assigns one of the two.
 from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors, rules_in
 from gpufleet.fleet.model import NEURON_TAINT, Pool
 from gpufleet.partition.neuron import in_cores
 from gpufleet.partition.partition import Partition
@@ -17,12 +17,10 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.neuron import NeuronOptions, NeuronUnit
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 NEURON = "aws"
 """Vendor of the catalogue's Neuron devices."""
-LOGICAL_CORES = ("Trainium2",)
-"""Devices whose cores a machine setting groups into logical cores."""
 
 
 def is_neuron(gpu: Gpu) -> bool:
@@ -44,19 +42,7 @@ def assign_devices(
 
 def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
     """Errors in `neuron`, and in the taints of a Neuron pool."""
-    if not is_neuron(gpu):
-        if pool.neuron is None:
-            return []
-        return [_finding("neuron-options-without-neuron", path, gpu=gpu.name, found=gpu.key)]
-    findings = [
-        _finding("taint-twice", f"{path}.taints[{index}]", found=taint.key, effect=taint.effect)
-        for index, taint in enumerate(pool.taints)
-        if pool.gpu_taint and (taint.key, taint.effect) == (NEURON_TAINT.key, NEURON_TAINT.effect)
-    ]
-    unit = (pool.neuron or NeuronOptions()).unit
-    if unit is NeuronUnit.CORE and gpu.key in LOGICAL_CORES:
-        findings.append(_finding("neuron-cores-are-logical", path, gpu=gpu.name, found=unit.value))
-    return findings
+    return list(_rules("neuron", path, pool=pool, gpu=gpu, taint=NEURON_TAINT))
 
 
 def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu, MigGeometry, MigProfile
 from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition import dra_gates, names, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
 from gpufleet.partition.dra_offers import (
@@ -28,7 +29,7 @@ from gpufleet.partition.slot_table import MEDIA_ENGINES
 from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 from gpufleet.spec.sharing import Dra, Mig
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +167,9 @@ def _slices(gpu: Gpu, gpus: Sequence[Cut], on_demand: bool) -> Mapping[str, int]
 
 def _check_fields(declared: Dra, place: str) -> Iterator[Finding]:
     """Fields that mean nothing next to each other: the driver would drop or refuse them."""
-    shared = declared.sharing is not DraSharing.EXCLUSIVE
-    if (declared.layout or declared.layouts) and declared.devices != "mig":
-        field = "layout" if declared.layout else "layouts"
-        yield _finding("dra-layouts-need-mig", f"{place}.{field}", field=field)
+    yield from _rules("dra", place, declared=declared)
     yield from validate_terms(declared, place, mig=declared.devices == "mig")
-    if shared and declared.extended_resource:
-        yield _finding("dra-extended-resource-not-shared", place, sharing=declared.sharing.value)
+    yield from _rules("dra shared", place, declared=declared)
     ways = {declared.sharing, *(need.sharing for need in declared.claims)}
     shared = ways != {DraSharing.EXCLUSIVE}
     if shared and declared.devices == "mig" and not declared.layouts:

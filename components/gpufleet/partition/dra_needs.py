@@ -5,13 +5,14 @@ Attributes and capacities are those that the driver publishes: kubernetes-sigs/d
 processors are published of MIG devices only, and no attribute of a GPU names its NVLink.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.lookup import UnknownKeyError
 from gpufleet.findings import Finding, error, findings_in, has_errors
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition.dra_offers import (
     GPU_CLASS,
     MIG_CLASS,
@@ -32,13 +33,10 @@ from gpufleet.spec.device_needs import (
 )
 from gpufleet.spec.sharing import Dra
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 VFIO_CLASS = "vfio.gpu.nvidia.com"
 """DeviceClass of GPUs that are bound to vfio-pci, made by the driver's chart."""
-TAKEN_NAMES = frozenset({"gpu", "channel", "domain"})
-"""`<pool>-gpu`, `<pool>-channel` and `<pool>-domain` are called something else already."""
-
 FindGpu = Callable[[str], Gpu]
 """The GPU of a name; raises UnknownKeyError."""
 
@@ -83,17 +81,15 @@ def find_needs(
 ) -> tuple[tuple[NeededDevices, ...], list[Finding]]:
     """Each claim of the declaration with the devices that meet it, and its findings."""
     needs: list[NeededDevices] = []
-    findings: list[Finding] = []
-    if declared.claims and not declared.namespaces:
-        findings.append(_finding("dra-claims-nowhere", place))
+    findings = [*_rules("claims", place, declared=declared)]
     for index, need in enumerate(declared.claims):
         path = f"{place}.claims[{index}]"
         finder = _Finder(gpu, declared, offers, fraction, on_demand, find_gpu)
         made, found = finder.one(need, path)
-        found += _of_shares(need, declared, path)
+        found += _rules("shares", path, need=need, declared=declared)
         choices: list[NeededDevices] = []
         if need.first_available:
-            found += _beside_choices(need, path)
+            found += _rules("beside choices", path, need=need)
             choices, more = finder.choices(need, path)
             found += more
             made = next((one for one in choices if one.offers), made)
@@ -128,7 +124,11 @@ class _Finder:
         """The devices of one need. `elsewhere`: GPUs of other pools will do."""
         mig = (need.devices or self.declared.devices) == "mig"
         boards, found = _boards(self.gpu, need, path, self.find_gpu, elsewhere=elsewhere)
-        found = [*found, *_fields(need, path, mig=mig)]
+        found = [
+            *found,
+            *validate_terms(need, path, mig=mig),
+            *_rules("need", path, need=need, mig=mig),
+        ]
         here = any(name in self.gpu.product_names for name in boards)
         met: tuple[DraOffer, ...] = ()
         if not has_errors(found) and here and not need.first_available:
@@ -178,70 +178,12 @@ class _Finder:
         return made, findings
 
 
-def _beside_choices(need: DeviceNeed, path: str) -> Iterator[Finding]:
-    """Fields that each choice sets separately."""
-    written = {
-        "products": need.products,
-        "count": need.count > 1,
-        "memoryMib": need.memory_mib,
-        "multiprocessors": need.multiprocessors,
-        "profile": need.profile,
-    }
-    for field, value in written.items():
-        if value:
-            yield _finding("dra-claim-two-ways", f"{path}.{field}", value=value, field=field)
-
-
-def _of_shares(need: DeviceNeed, declared: Dra, path: str) -> Iterator[Finding]:
-    if need.share_memory_mib is not None and declared.consumable_shares != "memory":
-        yield _finding("dra-claim-share-of-nothing", path, value=need.share_memory_mib)
-    ways = (need.sharing, declared.sharing)
-    if declared.consumable_shares is not None and DraSharing.MPS in ways:
-        yield _finding("dra-claim-shares-mps", path, value=DraSharing.MPS.value)
-
-
 def _device_class(met: Sequence[DraOffer], *, mig: bool) -> str:
     """The class of the one profile, which quota can count, or that of all MIG devices."""
     if not mig:
         return GPU_CLASS
     profiles = [offer.profile for offer in met if offer.profile is not None]
     return mig_class(profiles[0]) if len(profiles) == 1 else MIG_CLASS
-
-
-def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
-    yield from validate_terms(need, path, mig=mig)
-    if need.name in TAKEN_NAMES or need.name.startswith("mig-"):
-        yield _finding(
-            "dra-claim-name-taken",
-            path,
-            value=need.name,
-            limit=("gpu", "channel", "domain", "mig-*"),
-        )
-    if need.shared_claims is not None and need.sharing is DraSharing.EXCLUSIVE:
-        yield _finding("dra-clients-without-sharing", path, value=need.shared_claims)
-    alone = {"samePcieRoot": need.same_pcie_root, "nvlink": need.nvlink is NvlinkReach.MACHINE}
-    for field, asked in alone.items():
-        if asked and need.count == 1:
-            yield _finding(
-                "dra-claim-alone", f"{path}.{field}", value=need.count, limit=2, field=field
-            )
-    wrong = {
-        "profile": (not mig and need.profile, "a whole GPU has no MIG profile"),
-        "multiprocessors": (
-            not mig and need.multiprocessors,
-            "the driver publishes multiprocessors of MIG devices only",
-        ),
-        "nvlink": (
-            mig and need.nvlink and need.nvlink.value,
-            "MIG devices reach no other GPU by NVLink",
-        ),
-    }
-    has, limit = ("mig", "gpu") if mig else ("gpu", "mig")
-    for field, (value, reason) in wrong.items():
-        if value:
-            why = f"{reason}, and `devices` is {has}"
-            where = f"{path}.{field}"
-            yield _finding("dra-claim-unmet/fields", where, value=value, limit=limit, why=why)
 
 
 def _boards(

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, findings_in
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition import rules
 from gpufleet.partition.grant import UNDIVIDED, Division
 from gpufleet.partition.shares import MIB, mps_memory
 from gpufleet.spec.device_needs import ClaimTerms, DraSharing
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 DRIVER = "gpu.nvidia.com"
 """Name of the driver in ResourceSlices, in claims' configurations and in front of attributes."""
@@ -80,36 +81,7 @@ def claim_sharing(declared: ClaimTerms) -> ClaimSharing:
 
 def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[Finding]:
     """Fields that mean nothing next to each other: the driver would drop or refuse them."""
-    if declared.clients is not None and declared.sharing is DraSharing.EXCLUSIVE:
-        yield _finding("dra-clients-without-sharing/terms", place, value=declared.clients)
-    if declared.interval is not None and (declared.sharing is not DraSharing.TIME_SLICING or mig):
-        reason = (
-            "MIG devices take turns without one, and the driver refuses the field"
-            if mig
-            else f"`sharing` is {declared.sharing.value}"
-        )
-        yield _finding(
-            "dra-interval-without-turns",
-            place,
-            value=declared.interval.value,
-            rule="DRA-7" if mig else "DRA-6",
-            reason=reason,
-        )
-    limits = {
-        "activeThreadPercentage": declared.active_thread_percentage,
-        "pinnedMemoryMib": declared.pinned_memory_mib,
-    }
-    for field, value in limits.items():
-        if value is not None and declared.sharing is not DraSharing.MPS:
-            yield _finding(
-                "dra-limit-without-mps",
-                f"{place}.{field}",
-                value=value,
-                limit="mps",
-                rule="DRA-5",
-                sharing=declared.sharing.value,
-                field=field,
-            )
+    return _rules("terms", place, terms=declared, mig=mig)
 
 
 def validate_shares(

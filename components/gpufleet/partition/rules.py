@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, findings_in
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition.shares import (
     GIB,
     MIB,
@@ -19,7 +20,7 @@ from gpufleet.partition.shares import (
 )
 from gpufleet.spec.sharing import Mps, Sharing
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 SMALLEST_USEFUL_SHARE = GIB
 """Memory below which a share is suspicious: a CUDA context alone takes 0.3 to 0.5 GiB."""
@@ -36,8 +37,8 @@ def check(
         return [
             _finding("not-yet-supported", path, gpu=gpu.key, vendor=gpu.vendor, resources=RESOURCES)
         ]
-    if mode != "exclusive" and gpu.vendor != "nvidia":
-        return [_finding("sharing-needs-nvidia", place, mode=mode, gpu=gpu.key, vendor=gpu.vendor)]
+    if found := [*_rules("mode", place, sharing=sharing, gpu=gpu)]:
+        return found
     if sharing.mps is not None:
         return [
             *check_mps(gpu, sharing.mps.replicas, place, fraction, memory),
@@ -60,18 +61,8 @@ def check_mps(
 ) -> list[Finding]:
     """Findings if the GPU cannot have `replicas` MPS clients. `key`: field with that number."""
     most = gpu.mps_max_clients
-    if most == 0:
-        return [_finding("mps-unsupported", place, gpu=gpu.key, replicas=replicas)]
-    if fraction != 1:
-        return [
-            _finding(
-                "mps-on-fraction",
-                place,
-                gpu=gpu.key,
-                replicas=replicas,
-                fraction=str(fraction),
-            )
-        ]
+    if found := [*_rules("mps", place, gpu=gpu, replicas=replicas, fraction=str(fraction))]:
+        return found
     if replicas > most:
         return [
             _finding(
@@ -129,21 +120,8 @@ def _check_client_limits(gpu: Gpu, mps: Mps, place: str, memory: int | None) -> 
 
 def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
     """Findings if this GPU cannot be partitioned at all."""
-    if gpu.mig is None and gpu.mig_unknown is not None:
-        return [
-            _finding(
-                "mig-placement-unknown",
-                place,
-                gpu=gpu.key,
-                mig_unknown=gpu.mig_unknown,
-                published=dict(gpu.mig_published),
-            )
-        ]
-    if gpu.mig is None:
-        return [_finding("mig-unsupported", place, gpu=gpu.key)]
-    if fraction != 1:
-        return [_finding("mig-on-fraction", place, gpu=gpu.key, fraction=str(fraction))]
-    return []
+    published = dict(gpu.mig_published)
+    return [*_rules("mig", place, gpu=gpu, fraction=str(fraction), published=published)]
 
 
 def small_shares(

@@ -14,10 +14,11 @@ from fractions import Fraction
 from gpufleet.catalogue.gpu import Gpu, VgpuBoard
 from gpufleet.catalogue.lookup import squeezed
 from gpufleet.findings import Finding, error, findings_in, has_errors, warning
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition.rules import small_shares
 from gpufleet.spec.sharing import Vgpu, VgpuScheduler
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _NAME = re.compile(
     r"(?:nvidia\.com/)?(?:(?P<prefix>grid|nvidia)[ _-])?"
@@ -178,9 +179,12 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
     if gpu.mig is not None:
         profiles |= {*gpu.mig.profiles, *gpu.mig.alternate_names}
     whole = found.slices is not None and profile in profiles
-    findings += _check_count(found, per_gpu, count, place)
-    findings += _check_scheduler(found, whole, declared, place)
-    findings += _check_turns(found, declared, place)
+    findings += _rules(
+        "vgpu", place, declared=declared, type=found, count=count, per_gpu=per_gpu, whole=whole
+    )
+    if (slicing := declared.time_slicing) is not None:
+        memory = found.gigabytes * _GIB
+        findings += small_shares(found.name, slicing.replicas, memory, f"{place}.timeSlicing")
     if has_errors(findings):
         return None, findings
     if per_gpu is not None:
@@ -273,45 +277,3 @@ def _check_type(gpu: Gpu, board: VgpuBoard, found: VgpuType, where: str) -> Iter
         _examples(gpu, found),
         value=found.name,
     )
-
-
-def _check_scheduler(found: VgpuType, whole: bool, declared: Vgpu, place: str) -> Iterable[Finding]:
-    """Source: NVIDIA AI Enterprise 8.1, vGPU for Compute, Scheduling Policies."""
-    scheduler = declared.scheduler
-    if scheduler is not None and whole:
-        yield _finding(
-            "vgpu-scheduler-of-mig",
-            place,
-            found=found.name,
-            value=scheduler.value,
-            limit="time-sliced",
-        )
-    if declared.time_slice_ms is not None and scheduler in (None, VgpuScheduler.BEST_EFFORT):
-        yield _finding(
-            "vgpu-time-slice-without-shares",
-            place,
-            value=declared.time_slice_ms,
-            limit=("equalShare", "fixedShare"),
-        )
-
-
-def _check_turns(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Finding]:
-    """Time-slicing works in machines with vGPUs (NVIDIA/cloud-native-docs 04d43c1
-    `gpu-operator/gpu-sharing.rst`), which does not mention MIG-backed ones."""
-    slicing = declared.time_slicing
-    if slicing is None:
-        return
-    if found.slices is not None:
-        yield _finding("vgpu-time-slicing-not-known", place, value=found.name)
-    yield from small_shares(
-        found.name, slicing.replicas, found.gigabytes * _GIB, f"{place}.timeSlicing"
-    )
-
-
-def _check_count(found: VgpuType, per_gpu: int | None, count: int, place: str) -> Iterable[Finding]:
-    if count == 1:
-        return
-    if found.attribute == "me":
-        yield _finding("vgpu-media-extension-twice", place, value=count, found=found.name, limit=1)
-    elif per_gpu != 1:
-        yield _finding("vgpu-several-in-one-machine", place, value=count, found=found.name)

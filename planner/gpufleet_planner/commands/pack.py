@@ -2,6 +2,7 @@
 tasks that arrive one by one."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -141,7 +142,7 @@ def command(
         print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
         if packed is not None:
-            _print_text(*packed)
+            click.echo("\n".join(_lines(*packed)))
         print_findings(findings)
     raise SystemExit(exit_code(findings))
 
@@ -164,43 +165,24 @@ def _solve(
     return (problem, packing), packing.findings
 
 
-def _print_text(problem: PackingProblem, packing: Packing) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    bought = Counter(n.machine for n in packing.nodes if not n.existing)
-    table = Table(title="machines")
-    for column in ("machine", "GPUs each", "nodes", "USD/h each", "there already, used"):
-        table.add_column(column, justify="left" if column == "machine" else "right")
+def _lines(problem: PackingProblem, packing: Packing) -> Iterator[str]:
+    """Machines, the place of each share, and the verdict."""
+    used = Counter((node.machine, node.existing) for node in packing.nodes)
     for machine in problem.machines.values():
-        price = machine.micro_usd_per_hour
-        there = sum(n.existing and n.machine == machine.name for n in packing.nodes)
-        if not bought[machine.name] and not there:
-            continue
-        table.add_row(
-            escape(f"{machine.name} ({machine.gpu.key})"),
-            str(machine.gpus),
-            str(bought[machine.name]),
-            "unknown" if price is None else f"{Decimal(price) / 1_000_000:,.2f}",
-            str(there),
-        )
-    console.print(table)
-    table = Table(title="shares")
-    for column in ("share", "wanted", "where"):
-        table.add_column(column, justify="right" if column == "wanted" else "left")
+        nodes, there = used[machine.name, False], used[machine.name, True]
+        facts = {"machine": machine, "nodes": nodes, "there": there}
+        facts["priced"] = machine.micro_usd_per_hour is not None
+        yield from texts("pack/machine", facts)
     places: dict[str, Counter[str]] = defaultdict(Counter)
     machine_of = {n.name: n.machine for n in packing.nodes}
     for a in packing.assignments:
         places[a.share][f"{_slot(a)} of {machine_of[a.node]}"] += 1
     for share in problem.shares:
-        lines = [f"{count} x {where}" for where, count in places[share.name].items()]
+        yield f"{share.name}, {share.count} wanted"
+        yield from (f"    {count} x {where}" for where, count in places[share.name].items())
         if packing.unplaced.get(share.name):
-            lines.append(f"{packing.unplaced[share.name]} without a place")
-        table.add_row(escape(share.name), str(share.count), escape("\n".join(lines)))
-    console.print(table)
-    click.echo(_verdict(packing))
+            yield f"    {packing.unplaced[share.name]} without a place"
+    yield _verdict(packing)
 
 
 def _verdict(packing: Packing) -> str:

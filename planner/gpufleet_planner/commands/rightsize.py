@@ -5,9 +5,6 @@ from fractions import Fraction
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
@@ -25,6 +22,7 @@ from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.messages import one_line
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -35,6 +33,7 @@ from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
 from gpufleet_planner.rightsize.advice import MAXIMUM_SLOWDOWN, Advice, Conclusion, advise
 from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
+from gpufleet_planner.tables import texts
 
 HOURS_PER_MONTH = 730
 
@@ -227,26 +226,15 @@ def _whole(micro_usd: float | None) -> int | None:
 
 
 def _print_text(answers: list[Advice]) -> None:
-    table = Table(title="Sufficient devices")
-    for name in ("workload", "holds", "used", "verdict", "instead"):
-        table.add_column(name, overflow="fold")
-    table.add_column("saves USD/h", justify="right")
     for one in sorted(answers, key=lambda each: -(each.saving_micro_usd or 0)):
-        work, option = one.workload, one.proposal
-        saving, instead = usd(one.saving_micro_usd), ""
-        if option is not None:
-            each = f"{option.devices_each} x " if option.devices_each > 1 else ""
-            instead = f"{each}{option.share.label}"
-        pods = "" if work.pods_at_once == 1 else f"{work.pods_at_once} pods of "
-        table.add_row(
-            escape(f"{work.namespace}/{work.name}"),
-            f"{pods}{one.holds}",
-            escape(one.reason),
-            one.verdict.value,
-            instead,
-            "" if saving is None else f"{saving:,.2f}",
-        )
-    Console(highlight=False).print(table)
+        work, option, several = one.workload, one.proposal, one.workload.pods_at_once != 1
+        each = f"{option.devices_each} x " if option is not None and option.devices_each > 1 else ""
+        facts: dict[str, Any] = {"one": one, "option": option, "each": each}
+        facts["saving"] = usd(one.saving_micro_usd)
+        facts["name"] = f"{work.namespace}/{work.name}"
+        facts["pods"] = f"{work.pods_at_once} pods of " if several else ""
+        for line in texts("rightsize", facts):
+            click.echo(one_line(line))
     total = sum(one.saving_micro_usd or 0 for one in answers)
     month = total * HOURS_PER_MONTH / 1e6
     click.echo(

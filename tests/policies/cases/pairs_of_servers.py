@@ -123,6 +123,12 @@ CASES = (
                 "vllm-runtime:1.1.0 with --disable-log-requests",
             ),
             (
+                "ghcr.io/llm-d/llm-d-cuda:v0.6.0",
+                "ghcr.io/llm-d/llm-d-cuda:v0.7.0",
+                ("--disable-log-requests",),
+                "llm-d-cuda:v0.7.0 with an option that its vLLM,",
+            ),
+            (
                 f"{DYNAMO}1.3.0",
                 f"{DYNAMO}1.4.0",
                 ("--is-decode-worker",),

@@ -138,8 +138,9 @@ def _validate_mps(
     context: Site,
     report: CheckReport,
 ) -> None:
-    if config.time_slicing is not None:
-        report.say("device-plugin-mps-wins", "sharing.timeSlicing")
+    report.judge("plugin", config=config)
+    if not allows_mps(strategy):
+        report.say("device-plugin-mps-mixed", "sharing.mps")
     plugin = context.release_of(CHART)
     if plugin.at < MPS_SINCE:
         report.add(
@@ -152,8 +153,6 @@ def _validate_mps(
         report.say(
             "device-plugin-mps-one-request", "sharing.mps.failRequestsGreaterThanOne", plugin=plugin
         )
-    if not allows_mps(strategy):
-        report.say("device-plugin-mps-mixed", "sharing.mps")
     if not _mps_root(config, context):
         known = context.env is not None
         report.add(

@@ -1,11 +1,11 @@
 """Values that the device plugin's own chart refuses, if the context names that chart."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.shapes import as_list, as_mapping
 
 CHART = "nvidia-device-plugin"
 MPS_ROOT_CHARTS = (CHART, "gpu-operator")
@@ -19,23 +19,13 @@ def validate_chart(context: Site, report: CheckReport) -> None:
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
         return
-    values = chart.values or {}
-    if chart.namespace.found == "default" and values.get("allowDefaultNamespace") is not True:
-        report.say("device-plugin-chart-default-namespace", "context.chart.namespace")
-    if values.get("namespace"):
-        report.say("device-plugin-chart-namespace-value", "context.chart.values.namespace")
-    config = chart.value("config")
-    if isinstance(config, Mapping):
-        _validate_config(cast("Mapping[str, Any]", config), report)
-
-
-def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
-    raw: Any = config.get("map")
-    keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
-    default = config.get("default")
-    if config.get("name") and keys:
-        report.say("device-plugin-chart-two-configs", "context.chart.values.config")
-    if keys and not default and not _falls_back(config):
+    report.judge("chart", chart=chart)
+    config = as_mapping(chart.value("config"))
+    if config is None:
+        return
+    keys = list(as_mapping(config.get("map")) or {})
+    report.judge("chart config", config=config, keys=keys)
+    if keys and not config.get("default") and not _falls_back(config):
         report.add(
             "device-plugin-chart-no-default",
             "context.chart.values.config.default",
@@ -44,32 +34,16 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             f"one of {', '.join(keys)}",
             keys=tuple(keys),
         )
-    if default and not keys and not config.get("name"):
-        report.say(
-            "device-plugin-chart-default-alone",
-            "context.chart.values.config.default",
-            value=shown(default),
-        )
-    if default and keys and default not in keys:
-        report.say(
-            "device-plugin-chart-default-absent",
-            "context.chart.values.config.default",
-            value=default,
-            keys=tuple(keys),
-            default=shown(default),
-        )
 
 
 def default_config(config: Mapping[str, Any]) -> str | None:
     """The key of `config.map` for nodes without a label: `config.default`, or the chart's own
     choice (templates/_helpers.tpl, hasDefaultConfig); None if there is none."""
-    raw: Any = config.get("map")
-    keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
+    keys = list(as_mapping(config.get("map")) or {})
     default: Any = config.get("default")
     if default:
         return default if isinstance(default, str) else None
-    given: Any = config.get("fallbackStrategies", _FALLBACKS)
-    fallbacks = cast("list[Any]", given) if isinstance(given, list) else []
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
     if "named" in fallbacks and "default" in keys:
         return "default"
     return keys[0] if "single" in fallbacks and len(keys) == 1 else None
@@ -77,6 +51,5 @@ def default_config(config: Mapping[str, Any]) -> str | None:
 
 def _falls_back(config: Mapping[str, Any]) -> bool:
     """Whether the chart needs no `config.default`."""
-    given: Any = config.get("fallbackStrategies", _FALLBACKS)
-    empty = isinstance(given, list) and "empty" in cast("list[Any]", given)
-    return empty or default_config(config) is not None
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
+    return "empty" in fallbacks or default_config(config) is not None

@@ -125,8 +125,7 @@ def _driver(
     report: CheckReport,
 ) -> None:
     validate_driver_version(spec.get("version"), f"{place}.version", report)
-    if spec.get("default") is True and spec.get("nodeSelector"):
-        report.say("gpu-operator-driver-default-selector", child(place, "nodeSelector"))
+    report.judge("driver", place, driver=spec)
     before = as_mapping(context.previous)
     if before is None or before.get("kind") != "NVIDIADriver" or _name(before) != _name(item):
         return

@@ -211,7 +211,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
                 place=path,
             )
     _validate_switches(values, "", report)
-    _validate_stacks(values, context, report)
+    report.judge("values", values=values, site=context)
+    _validate_kubernetes(values, context, report)
     validate_defaults(values, "", report)
     if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
         report.say("gpu-operator-key-ignored/create", _PLUGIN_DATA)
@@ -229,9 +230,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_images(values, context, report)
     gates = gates_of(value_at(values, "draDriver.featureGates"))
     validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
-    _validate_driver(values, report)
-    _validate_vgpu(values, report)
-    _validate_confidential(values, context, report)
+    _validate_precompiled(values, report)
     _validate_neighbours(values, context, report)
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
@@ -284,56 +283,24 @@ def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport
             report.say("gpu-operator-switch-as-text", place, value=value, place=place)
 
 
-def _validate_stacks(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    cluster = _is(values, "gpuCluster.deployCR", False)
-    if cluster and _is(values, "clusterPolicy.deployCR", True):
-        report.say("gpu-operator-two-stacks/values", "gpuCluster.deployCR")
-    objects = _is(values, "driver.nvidiaDriverCRD.enabled", False)
-    if cluster and _is(values, "driver.enabled", True) and not objects:
-        report.say("gpu-operator-cluster-driver", "driver.nvidiaDriverCRD.enabled")
-    if _is(values, "cdi.nriPluginEnabled", False):
-        if not _is(values, "cdi.enabled", True):
-            report.say("gpu-operator-nri-cdi", "cdi.nriPluginEnabled")
-        if not _is(values, "toolkit.enabled", True):
-            report.say("gpu-operator-nri-toolkit", "cdi.nriPluginEnabled")
+def _validate_kubernetes(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     minor = context.minor
-    if cluster and minor is not None and minor < _DRA_KUBERNETES:
+    if minor is not None and minor < _DRA_KUBERNETES and _is(values, "gpuCluster.deployCR", False):
         version = ".".join(map(str, minor))
         report.say("gpu-operator-no-dra", "gpuCluster.deployCR", value=version, limit="1.34")
 
 
-def _validate_driver(values: Mapping[str, Any], report: CheckReport) -> None:
-    extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
-    if _is(values, "driver.usePrecompiled", False):
-        for name in extras:
-            report.say("gpu-operator-precompiled-extras", f"{name}.enabled", name=name)
-        version = value_at(values, "driver.version")
-        if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
-            report.say(
-                "gpu-operator-precompiled-version",
-                "driver.version",
-                value=version,
-                version=version or "595.91.07, the default",
-            )
-    if "gds" in extras and value_at(values, "driver.kernelModuleType") == "proprietary":
-        report.say("gpu-operator-gds-proprietary", "driver.kernelModuleType")
-
-
-def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
-    if not _is(values, "vgpuManager.enabled", False):
+def _validate_precompiled(values: Mapping[str, Any], report: CheckReport) -> None:
+    version = value_at(values, "driver.version")
+    if not _is(values, "driver.usePrecompiled", False):
         return
-    for key in ("repository", "version"):
-        if not value_at(values, f"vgpuManager.{key}"):
-            report.say("gpu-operator-vgpu-image", f"vgpuManager.{key}", key=key)
-    if not _is(values, "sandboxWorkloads.enabled", False):
-        report.say("gpu-operator-vgpu-without-sandbox", "sandboxWorkloads.enabled")
-
-
-def _validate_confidential(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    asked = value_at(values, "ccManager.defaultMode") == "on"
-    sandbox = _is(values, "sandboxWorkloads.enabled", False)
-    if asked and sandbox and context.gpu is not None and not context.gpu.confidential:
-        report.say("gpu-operator-confidential-gpu", "ccManager.defaultMode", value=context.gpu.key)
+    if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
+        report.say(
+            "gpu-operator-precompiled-version",
+            "driver.version",
+            value=version,
+            version=version or "595.91.07, the default",
+        )
 
 
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import Finding, Severity, ordered
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.findings.rows import rows_of
 from gpufleet.rules.rows import RuleTable
 from gpufleet.rules.rule import Verdict
 
 _TEXTS = Path(__file__).parent
+_rules = rules_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,12 @@ class CheckReport:
         found = rows_of(_TEXTS).get(row) or rows_of(self.texts)[row]
         message, fix = found.texts(fix, facts)
         self.add(code or row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
+
+    def judge(self, of: str, path: str = "", **subjects: object) -> None:
+        """Add the findings of the rows with this `of` whose conditions hold (`row_rules`)."""
+        for one in _rules(of, path, **subjects):
+            facts: dict[str, Any] = dict(one.evidence)
+            self.add(one.code, one.path, one.message, one.fix, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings of another validation."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from gpufleet.catalogue import AWS, load
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
     INTENT,
@@ -45,11 +46,12 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 from gpufleet.spec.health import HealthPolicy
 
+_adopted = adopted_in(__file__)
+
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 CLUSTER = "aws:eks/cluster:Cluster"
 _TAINTS = {spelt: effect for effect, spelt in EFFECTS.items()}
-_UPDATES = {"MINIMAL": "minimal", "DEFAULT": "surge"}
 UNTIL = "gpufleet.dev/capacity-block-until"
 STARTS = "gpufleet.dev/capacity-block-starts"
 AUTOSCALED = "k8s.io/cluster-autoscaler/"
@@ -257,17 +259,7 @@ def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declarati
     hops = mapping(template.get("metadataOptions")).get("httpPutResponseHopLimit")
     text = _template_inputs(template).get("userData")
     options |= node_options(template.get("blockDeviceMappings"), text, hops)
-    update = mapping(group.get("updateConfig"))
-    written: Declaration = {}
-    if _UPDATES.get(str(update.get("updateStrategy"))) == "surge":
-        written["strategy"] = "surge"
-    if isinstance(update.get("maxUnavailable"), int) and update["maxUnavailable"] != 1:
-        written["maxUnavailable"] = update["maxUnavailable"]
-    if written:
-        options["update"] = written
-    if isinstance(group.get("releaseVersion"), str):
-        options["releaseVersion"] = group["releaseVersion"]
-    return options
+    return options | _adopted("nodeGroup", group=group)
 
 
 def _image(pool: Declaration, group: Mapping[str, Any], template: Mapping[str, Any]) -> None:

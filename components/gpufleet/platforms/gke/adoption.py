@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from gpufleet.catalogue import GCP, load
 from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
     INTENT,
@@ -24,13 +25,14 @@ from gpufleet.fleet.observed_nodes import (
     pool_name,
     regions_of_nodes,
 )
-from gpufleet.platforms.gke.adopted_options import adopted_options
 from gpufleet.platforms.gke.daemon_sets import DRIVER, INSTALLER, chosen_pools
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
+
+_adopted = adopted_in(__file__)
 
 CLUSTER = "gcp:container/cluster:Cluster"
 _EFFECTS = {spelt: effect for effect, spelt in EFFECTS.items()}
@@ -191,7 +193,7 @@ def _pool(
     if str(config.get("imageType", "")).startswith("UBUNTU"):
         pool["image"] = "ubuntu-gke"
     shared = {"upgradeSettings": _upgrade(members), "management": _management(members)}
-    options = adopted_options({**inputs, **shared}, config, per_zone=per_zone)
+    options = _adopted("pool", inputs={**inputs, **shared}, config=config, per_zone=per_zone)
     if options:
         pool["gke"] = options
     names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]

@@ -5,19 +5,17 @@ whole release of a cluster.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.source_rows import fact_of
 from gpufleet.findings import Finding, findings_in
+from gpufleet.findings.row_rules import holds
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.platforms.gke.tpu import is_tpu
-from gpufleet.spec.pool import Fabric
 
 _finding = findings_in(__file__)
 
@@ -51,65 +49,17 @@ class Floor:
         return release(version) < release(self.of(version))
 
 
-_ROWS = read_rows(Path(__file__).parent, "version_floors")
-FLOORS: Mapping[str, Floor] = {
-    row["of"]: fact_of(Floor, row) for row in _ROWS if "machines" not in row
-}
-"""Feature of a pool -> its floor."""
+FLOORS = [
+    (row["when"], fact_of(Floor, row)) for row in read_rows(Path(__file__).parent, "version_floors")
+]
+"""Conditions on a pool (`findings.row_rules`), and its floor if they hold."""
 
 
-def _of_machines(of: str) -> dict[str, Floor]:
-    return {row["machines"]: fact_of(Floor, row) for row in _ROWS if row["of"] == of}
-
-
-SERIES = _of_machines("series")
-"""Prefix of a machine type -> its floor."""
-RDMA = _of_machines("rdma")
-"""The same, with GPUDirect RDMA."""
-DEFAULT_DRIVER = _of_machines("default_driver")
-"""The same, with the driver that GKE installs by default."""
-
-
-def floors(pool: Pool) -> Iterator[Floor]:
+def floors(pool: Pool) -> list[Floor]:
     """The floors of all features of a pool."""
-    shape, row = gke_shape(pool), pool.machines[0].instance
-    mig = pool.spec.sharing.mig
-    if shape.automatic_networks:
-        yield FLOORS["automatic"]
-    if auto_created(pool):
-        yield FLOORS["auto_created"]
-    elif shape.fallback_order:
-        yield FLOORS["ladder"]
-    if any(step.flex_start for step in shape.steps):
-        yield FLOORS["tpu_flex_start"] if is_tpu(pool) else FLOORS["flex_start"]
-    if shape.options.confidential:
-        yield FLOORS["confidential"]
-    if row is not None and row.family == "tpu7x":
-        yield FLOORS["ironwood"]
-    if row is not None and not shape.operator and shape.options.driver_version == "default":
-        yield from (one for start, one in DEFAULT_DRIVER.items() if row.name.startswith(start))
-    if row is not None:
-        yield from _of_machine(row, rdma=pool.fabric is Fabric.RDMA)
-    kubelet = pool.spec.kubelet
-    if kubelet is not None and kubelet.topology_manager is not None:
-        yield FLOORS["topology"]
-    if kubelet is not None and kubelet.memory_manager is not None:
-        yield FLOORS["memory"]
-    if shape.operator:
-        return
-    if not is_tpu(pool):
-        yield FLOORS["driver"]
-    if pool.partition.mode == "timeSlicing" or (mig is not None and bool(mig.time_slicing)):
-        yield FLOORS["time_sharing"]
-    if pool.partition.mode == "mps":
-        yield FLOORS["mps"]
-
-
-def _of_machine(row: InstanceType, *, rdma: bool) -> Iterator[Floor]:
-    if row.family == "g4":
-        yield FLOORS["g4_parts"] if row.fractional else FLOORS["g4"]
-    for table in (SERIES, RDMA) if rdma else (SERIES,):
-        yield from (floor for start, floor in table.items() if row.name.startswith(start))
+    shape, row, auto = gke_shape(pool), pool.machines[0].instance, auto_created(pool)
+    known = {"pool": pool, "shape": shape, "row": row, "auto": auto}
+    return [floor for when, floor in FLOORS if holds(when, known)]
 
 
 def release(version: str) -> tuple[int, ...]:
@@ -122,10 +72,8 @@ def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
     """Features that the declared minor version of the cluster cannot have yet. Networks that GKE
     creates are validated with their other rules."""
     for floor in floors(pool):
-        if (
-            floor is not FLOORS["automatic"]
-            and release(kubernetes_version) < release(floor.release)[:2]
-        ):
+        made = floor.field == "gke.acceleratorNetworkProfile"
+        if not made and release(kubernetes_version) < release(floor.release)[:2]:
             yield _finding(
                 "gke-version-too-old",
                 f"{pool.path}.{floor.field}",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -23,6 +24,8 @@ from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION
 from gpufleet.platforms.openshift.vsphere_machines import KIND, PROVISIONING
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent
+
+_adopted = adopted_in(__file__)
 
 _OWN_TAINTS = ("nvidia.com/gpu",)
 MACHINE = "spec.template.spec.providerSpec.value"
@@ -169,14 +172,7 @@ def _options(machine: Mapping[str, Any]) -> Declaration:
         "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
         "template": machine.get("template"),
     }
-    if machine.get("numCoresPerSocket"):
-        options["coresPerSocket"] = machine["numCoresPerSocket"]
-    if items(machine.get("tagIDs")):
-        options["tagIds"] = items(machine["tagIDs"])
-    workspace = mapping(machine.get("workspace"))
-    for key in ("datastore", "folder"):
-        if isinstance(workspace.get(key), str):
-            options[key] = workspace[key]
+    options |= _adopted("machine", machine=machine)
     if disks := [_disk(mapping(one)) for one in items(machine.get("dataDisks"))]:
         options["extraDisks"] = disks
     devices = items(mapping(machine.get("network")).get("devices"))
@@ -234,15 +230,7 @@ def _configuration(
         return
     config = _of_pool(seen, "MachineConfig", name)
     group = _of_pool(seen, "MachineConfigPool", name)
-    written: Declaration = {}
-    if config is not None:
-        arguments = items(config.spec.get("kernelArguments"))
-        if arguments:
-            written["kernelArguments"] = arguments
-    most = None if group is None else group.spec.get("maxUnavailable")
-    if isinstance(most, int) and most != 1:
-        written["maxUnavailable"] = most
-    options["machineConfig"] = written
+    options["machineConfig"] = _adopted("configuration", config=config, group=group)
 
 
 def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:

@@ -97,7 +97,8 @@ def test_b200_on_1_32_needs_the_newest_driver() -> None:
     ],
 )
 def test_each_minor_version_has_its_own_first_release(version: str, below: bool) -> None:
-    assert FLOORS["g4_parts"].is_below(version) is below
+    floor = next(one for _, one in FLOORS if one.what == "a part of a G4 GPU")
+    assert floor.is_below(version) is below
 
 
 def test_advice_on_partitions_can_be_followed() -> None:
