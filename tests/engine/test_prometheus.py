@@ -97,7 +97,7 @@ def recorded() -> dict[str, int]:
     """Every recorded series that these two nodes and pods have, and how many of each at least."""
     assert FLEET is not None
     assert MONITORING is not None
-    names = {rule.record for rule in recording_rules(FLEET, MONITORING)}
+    names = {rule["record"] for rule in recording_rules(FLEET, MONITORING)}
     absent = {"gpu:pending:count"}  # nothing waits
     assert absent <= names
     per_pool = {"gpu:team:usd_per_hour": 1}  # both namespaces are of one team

@@ -93,7 +93,7 @@ def promtool(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_every_alert_fires_and_stays_silent(fleet: Any, tmp_path: Path) -> None:
-    made = {alert.name: alert for alert in alerts(fleet, fleet.spec.monitoring)}
+    made = {alert["alert"]: alert for alert in alerts(fleet, fleet.spec.monitoring)}
     assert set(made) == set(CASES)
     rules = tmp_path / "rules.yaml"
     rules.write_text(yaml.safe_dump({"groups": rule_groups(fleet, fleet.spec.monitoring)}))

@@ -80,3 +80,10 @@ def test_nothing_is_over_provisioned_without_a_target() -> None:
     assert "over-provisioned]" not in run(*words).output
     aimed = run(*words, "--token-ms", "50", "--prompt", "1000", "--output", "300")
     assert "over-provisioned]" in aimed.output
+
+
+def test_what_a_plan_allows_is_an_option() -> None:
+    choices = document(*QUESTION, "--replicas", "3", "--isolation", "hardware")["choices"]
+    assert choices
+    assert all(row["copies"] >= 3 for row in choices)
+    assert {row["share"] for row in choices} <= {"whole", "mig"}

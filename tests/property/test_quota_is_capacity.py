@@ -246,7 +246,7 @@ def test_units_of_a_node_are_never_more_than_the_node(document: dict[str, Any]) 
 @given(shared_out())
 def test_alerts_state_the_same_capacity(document: dict[str, Any]) -> None:
     fleet = compiled(document)
-    found = {alert.name: alert.expression for alert in alerts(fleet, Monitoring())}
+    found = {alert["alert"]: alert["expr"] for alert in alerts(fleet, Monitoring())}
     capacity: dict[str, int] = {}
     for pool in fleet.pools:
         for resource, amount in pool.advertised.items():

@@ -218,7 +218,6 @@ def test_a_public_class_name_means_one_thing() -> None:
 
 
 OTHER_MEANINGS = {
-    "RecordingRule": "a recorded query of Prometheus",
     "CacheRule": "how a serving engine sizes its cache",
     "ContractFact": "a link of the chain of facts behind one finding",
 }

@@ -75,7 +75,7 @@ class GpuMonitoring(GpuComponent[MonitoringPlan]):
         drawn = dashboards(fleet, monitoring) if monitoring.dashboards.enabled else []
         return {
             "namespace": monitoring.namespace,
-            "alerts": [one.name for one in alerts(fleet, monitoring)] if watched else [],
+            "alerts": [one["alert"] for one in alerts(fleet, monitoring)] if watched else [],
             "dashboards": [one["uid"] for one in drawn],
         }
 

@@ -7,7 +7,6 @@ that name would take it over, so none is made.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.contract.dra import fleet_claims_api
@@ -16,9 +15,8 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import claim_cuts, pool_claims
 from gpufleet.fleet.manifest import Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DraCut
 from gpufleet.partition.dra_needs import NeededDevices
-from gpufleet.partition.dra_offers import DRIVER, ClaimSharing, DraOffer
+from gpufleet.partition.dra_offers import DRIVER, DraOffer
 from gpufleet.partition.shares import MIB
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
@@ -64,18 +62,21 @@ def claims(fleet: Fleet) -> list[Manifest]:
     found: list[Manifest] = []
     for pool, made in claim_cuts(fleet):
         for namespace in made.namespaces:
-            for offer in made.offers:
-                if made.clients == 1:
-                    found.append(claim_template(pool, offer, namespace))
-                    continue
-                count = offer.per_node * max(1, pool.nodes.minimum)
-                for number in range(min(count, MOST_SHARED_CLAIMS)):
-                    found.append(shared_claim(pool, offer, namespace, number))
-            for need in made.needs:
+            for need in (*(_need(pool, offer) for offer in made.offers), *made.needs):
                 if not need.shared_claims:
-                    found.append(claim_template(pool, need, namespace))
-                for number in range(need.shared_claims):
-                    found.append(shared_claim(pool, need, namespace, number))
+                    found.append(_claim_template(pool, need, namespace))
+                # Pods that name one claim share its devices according to its configuration.
+                found += [
+                    manifest(
+                        API,
+                        "ResourceClaim",
+                        f"{claim_name(pool, need)}-{number}",
+                        namespace,
+                        {POOL_LABEL: pool.name},
+                        spec=_claim_spec(need),
+                    )
+                    for number in range(need.shared_claims)
+                ]
     api = fleet_claims_api(fleet.spec)
     return [_as_served(manifest, api) for manifest in found]
 
@@ -126,7 +127,9 @@ def acceptance_claims(fleet: Fleet, pool: Pool, namespace: str) -> list[Manifest
     """A claim template for each kind of device of a pool, in another namespace than its pods."""
     api, made = fleet_claims_api(fleet.spec), pool.partition.dra
     offers = () if made is None else made.offers
-    return [_as_served(claim_template(pool, offer, namespace), api) for offer in offers]
+    return [
+        _as_served(_claim_template(pool, _need(pool, offer), namespace), api) for offer in offers
+    ]
 
 
 def channel_name(pool: Pool) -> str:
@@ -134,49 +137,56 @@ def channel_name(pool: Pool) -> str:
     return f"{pool.name}-channel"
 
 
-def claim_template(pool: Pool, claimed: DraOffer | NeededDevices, namespace: str) -> Manifest:
+def _claim_template(pool: Pool, need: NeededDevices, namespace: str) -> Manifest:
     """A template: each pod that names it gets its own devices."""
-    spec = {"spec": _claim_spec(pool, claimed)}
-    labels = {POOL_LABEL: pool.name}
-    name = claim_name(pool, claimed)
+    spec, labels = {"spec": _claim_spec(need)}, {POOL_LABEL: pool.name}
+    name = claim_name(pool, need)
     return manifest(API, "ResourceClaimTemplate", name, namespace, labels, spec=spec)
 
 
-def shared_claim(
-    pool: Pool, claimed: DraOffer | NeededDevices, namespace: str, number: int
-) -> Manifest:
-    """A claim: the pods that name it share its devices according to its configuration."""
-    name, labels = f"{claim_name(pool, claimed)}-{number}", {POOL_LABEL: pool.name}
-    spec = _claim_spec(pool, claimed)
-    return manifest(API, "ResourceClaim", name, namespace, labels, spec=spec)
+def _need(pool: Pool, claimed: DraOffer | NeededDevices) -> NeededDevices:
+    """A claim for one device of a kind, as one that needs nothing more of it."""
+    if isinstance(claimed, NeededDevices):
+        return claimed
+    made, name = pool_claims(pool), "gpu"
+    assert made is not None
+    if claimed.profile is not None:
+        plain = claimed.profile.replace(".", "-").replace("+", "-").replace(",", "-")
+        name = f"mig-{plain}"
+    devices = claimed.per_node * max(1, pool.nodes.minimum)
+    return NeededDevices(
+        name=name,
+        mig=claimed.profile is not None,
+        device_class=claimed.device_class,
+        product_names=pool.gpu.product_names,
+        count=1,
+        memory_mib=None,
+        multiprocessors=None,
+        profile=None,
+        same_pcie_root=False,
+        nvlink=None,
+        sharing=made.sharing,
+        shared_claims=0 if made.clients == 1 else min(devices, MOST_SHARED_CLAIMS),
+        offers=(claimed,),
+    )
 
 
 def claim_name(pool: Pool, claimed: DraOffer | NeededDevices) -> str:
     """`training-gpu`, `notebooks-mig-1g-10gb`, `training-pair`: at most 104 characters."""
-    if isinstance(claimed, NeededDevices):
-        return f"{pool.name}-{claimed.name}"
-    if claimed.profile is None:
-        return f"{pool.name}-gpu"
-    plain = claimed.profile.replace(".", "-").replace("+", "-").replace(",", "-")
-    return f"{pool.name}-mig-{plain}"
+    return f"{pool.name}-{_need(pool, claimed).name}"
 
 
 def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
     """Fields of a pod in the claim's namespace: `resourceClaims` of its spec, and `claims` of its
     container's resources."""
-    made = pool.partition.dra
+    made, need = pool.partition.dra, _need(pool, claimed)
     assert made is not None
-    if isinstance(claimed, NeededDevices):
-        shared = claimed.shared_claims > 0
-        channel = made.channel_for_all or claimed.nvlink is NvlinkReach.DOMAIN
+    name = claim_name(pool, need)
+    if need.shared_claims:
+        asked = {"gpu": {"resourceClaimName": f"{name}-0"}}
     else:
-        shared, channel = made.clients > 1, made.channel_for_all
-    if shared:
-        reference = {"resourceClaimName": f"{claim_name(pool, claimed)}-0"}
-    else:
-        reference = {"resourceClaimTemplateName": claim_name(pool, claimed)}
-    asked = {"gpu": reference}
-    if channel:
+        asked = {"gpu": {"resourceClaimTemplateName": name}}
+    if made.channel_for_all or need.nvlink is NvlinkReach.DOMAIN:
         asked["channel"] = {"resourceClaimTemplateName": channel_name(pool)}
     return {
         "resourceClaims": [{"name": name, **one} for name, one in asked.items()],
@@ -184,73 +194,56 @@ def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
     }
 
 
-def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
-    """GpuConfig or MigDeviceConfig of a shared claim for a kind of device; None: nothing is
-    shared."""
-    memory = made.sharing.division.share_memory(offer.memory_bytes)
-    return _config(made.sharing, memory, mig=offer.profile is not None)
-
-
-def _needed_config(need: NeededDevices) -> dict[str, Any] | None:
-    """The same for devices by need: the limits suit the smallest that meets it."""
-    known = [offer.memory_bytes for offer in need.offers if offer.memory_bytes is not None]
-    memory = need.sharing.division.share_memory(min(known, default=None))
-    return _config(need.sharing, memory, mig=need.mig)
-
-
-def _config(sharing: ClaimSharing, memory: int | None, *, mig: bool) -> dict[str, Any] | None:
-    """An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval only;
-    MIG devices have no such block."""
+def _config(need: NeededDevices) -> dict[str, Any] | None:
+    """GpuConfig or MigDeviceConfig of shared devices, with limits for the smallest that meets the
+    need. An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval
+    only; MIG devices have no such block."""
+    sharing = need.sharing
     if sharing.mode is DraSharing.EXCLUSIVE:
         return None
     config: dict[str, Any]
     if sharing.mode is DraSharing.MPS:
+        known = [offer.memory_bytes for offer in need.offers if offer.memory_bytes is not None]
+        memory = sharing.division.share_memory(min(known, default=None))
         limits: dict[str, Any] = {"defaultActiveThreadPercentage": sharing.division.share_threads}
         if memory is not None and memory >= MIB:
             limits["defaultPinnedDeviceMemoryLimit"] = f"{memory // MIB}Mi"
         config = {"strategy": "MPS", "mpsConfig": limits}
     else:
         config = {"strategy": "TimeSlicing"}
-        if sharing.interval is not None and not mig:
+        if sharing.interval is not None and not need.mig:
             config["timeSlicingConfig"] = {"interval": sharing.interval}
-    kind = "MigDeviceConfig" if mig else "GpuConfig"
+    kind = "MigDeviceConfig" if need.mig else "GpuConfig"
     return {"apiVersion": CONFIG_API, "kind": kind, "sharing": config}
 
 
-def _claim_spec(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
-    made = pool_claims(pool)
-    assert made is not None
+def _claim_spec(need: NeededDevices) -> dict[str, Any]:
     request: dict[str, Any] = {"name": "gpu"}
-    if isinstance(claimed, NeededDevices):
-        config = _needed_config(claimed)
-        more = _terms(claimed)
-        if claimed.choices:
-            request["firstAvailable"] = [
-                {"name": f"choice-{number}", **_asked(one, _of_need(one), one.count), **more}
-                for number, one in enumerate(claimed.choices, 1)
-            ]
-        else:
-            admin = {"adminAccess": True} if claimed.admin_access else {}
-            exactly = _asked(claimed, _of_need(claimed), claimed.count)
-            request["exactly"] = {**exactly, **more, **admin}
+    more = _terms(need)
+    if need.choices:
+        request["firstAvailable"] = [
+            {"name": f"choice-{number}", **_asked(one), **more}
+            for number, one in enumerate(need.choices, 1)
+        ]
     else:
-        config = device_config(made, claimed)
-        request["exactly"] = _asked(claimed, _of_gpu(pool), 1)
+        admin = {"adminAccess": True} if need.admin_access else {}
+        request["exactly"] = {**_asked(need), **more, **admin}
     devices: dict[str, Any] = {"requests": [request]}
-    if isinstance(claimed, NeededDevices) and claimed.same_pcie_root:
+    if need.same_pcie_root:
         devices["constraints"] = [{"requests": ["gpu"], "matchAttribute": PCIE_ROOT}]
+    config = _config(need)
     if config is not None:
         opaque = {"driver": DRIVER, "parameters": config}
         devices["config"] = [{"requests": ["gpu"], "opaque": opaque}]
     return {"devices": devices}
 
 
-def _asked(claimed: DraOffer | NeededDevices, expression: str, count: int) -> dict[str, Any]:
+def _asked(need: NeededDevices) -> dict[str, Any]:
     return {
-        "deviceClassName": claimed.device_class,
-        "selectors": [{"cel": {"expression": expression}}],
+        "deviceClassName": need.device_class,
+        "selectors": [{"cel": {"expression": _of_need(need)}}],
         "allocationMode": "ExactCount",
-        "count": count,
+        "count": need.count,
     }
 
 
@@ -308,19 +301,12 @@ def _of_profile(profile: str | None) -> str:
     )
 
 
-def _of_gpu(pool: Pool) -> str:
-    """Boards of the pool's GPU model: another pool of the cluster may serve another one."""
-    return _of_boards(pool.gpu.product_names)
-
-
-def _of_boards(names: Sequence[str]) -> str:
-    return f"device.attributes['{DRIVER}'].productName in {json.dumps(list(names))}"
-
-
 def _of_need(need: NeededDevices) -> str:
-    """The boards, and the conditions on each device. A profile is in the selector too, because
-    other pools can serve its class with other boards, and the class of all MIG devices."""
-    terms = [_of_boards(need.product_names)]
+    """The boards, because another pool of the cluster may serve another model, and the conditions
+    on each device. A profile is in the selector too, because other pools can serve its class with
+    other boards, and the class of all MIG devices."""
+    names = json.dumps(list(need.product_names))
+    terms = [f"device.attributes['{DRIVER}'].productName in {names}"]
     if need.profile is not None:
         terms.append(f"device.attributes['{DRIVER}'].profile == '{need.profile}'")
     if need.memory_mib is not None:

@@ -50,10 +50,9 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
 def rule_groups(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
     """Groups in the format of rule files: recording rules first, then alerts."""
     interval = f"{monitoring.interval_seconds}s"
-    recorded = [rule.as_dict() for rule in recording_rules(fleet, monitoring)]
-    found = [alert.as_dict() for alert in alerts(fleet, monitoring)]
-    groups = [{"name": "gpufleet-recorded", "interval": interval, "rules": recorded}]
-    if found:
+    rules = recording_rules(fleet, monitoring)
+    groups = [{"name": "gpufleet-recorded", "interval": interval, "rules": rules}]
+    if found := alerts(fleet, monitoring):
         groups.append({"name": "gpufleet-alerts", "interval": interval, "rules": found})
     return groups
 

@@ -71,20 +71,17 @@ def claiming_pod_spec(
     The pod must be in one of the namespaces the claims are made in.
     """
     claim = pod_claim(pool, claimed)
+    ways = isinstance(claimed, NeededDevices) and claimed.choices
     container: dict[str, Any] = {"name": "main", "resources": claim["resources"]}
     _add_network(container, pool, network_resources)
     spec: dict[str, Any] = {
         # A claim that several GPU models meet decides the pool of its pod by itself.
-        **({} if _ways(claimed) else {"nodeSelector": _selector(pool)}),
+        **({} if ways else {"nodeSelector": _selector(pool)}),
         "tolerations": _tolerations(pool),
         "resourceClaims": claim["resourceClaims"],
         "containers": [container],
     }
     return _with_fabric(spec, pool, images)
-
-
-def _ways(claimed: DraOffer | NeededDevices) -> bool:
-    return isinstance(claimed, NeededDevices) and bool(claimed.choices)
 
 
 def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:

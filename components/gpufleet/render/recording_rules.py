@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -20,25 +19,8 @@ _MEASURE = re.compile(r"device\(([^()]*)\)")
 """Form in the data file: a series of the exporter, which gets these labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingRule:
-    """One recorded series."""
-
-    record: str
-    expression: str
-    labels: dict[str, str] = field(default_factory=dict[str, str])
-
-    def as_dict(self) -> dict[str, Any]:
-        """The rule in the format of rule files."""
-        return {
-            "record": self.record,
-            "expr": self.expression,
-            **({"labels": self.labels} if self.labels else {}),
-        }
-
-
-def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[RecordingRule]:
-    """Every recorded series of a fleet, each after the series that it needs."""
+def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
+    """Every recorded series of a fleet, as rule files write it, after the series that it needs."""
     parameters = monitoring_parameters(fleet, monitoring)
     groups = data_file("recording_rules", parameters) or {}
     return [
@@ -49,10 +31,14 @@ def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[RecordingRule]
     ]
 
 
-def _written(rows: Iterable[dict[str, str]], monitoring: Monitoring) -> Iterator[RecordingRule]:
+def _written(rows: Iterable[dict[str, str]], monitoring: Monitoring) -> Iterator[dict[str, Any]]:
     for row in rows:
         expression = _MEASURE.sub(lambda found: _measure(found[1], monitoring), row["expr"])
-        yield RecordingRule(row["record"], expression)
+        yield _rule(row["record"], expression)
+
+
+def _rule(record: str, expression: str, **labels: str) -> dict[str, Any]:
+    return {"record": record, "expr": expression, **({"labels": labels} if labels else {})}
 
 
 def _measure(series: str, monitoring: Monitoring) -> str:
@@ -69,27 +55,26 @@ def _copied(series: str, source: str, target: str) -> str:
     return f'label_replace({series}, "{target}", "$1", "{source}", "(.+)")'
 
 
-def _teams(fleet: Fleet) -> list[RecordingRule]:
+def _teams(fleet: Fleet) -> list[dict[str, Any]]:
     """Team of each namespace, for the dashboards of teams."""
     return [
-        RecordingRule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
+        _rule("gpu:team:info", "vector(1)", namespace=namespace, team=team)
         for namespace, team in fleet.team_of_namespaces().items()
     ]
 
 
-def _prices(fleet: Fleet) -> Iterator[RecordingRule]:
+def _prices(fleet: Fleet) -> Iterator[dict[str, Any]]:
     """Price of a node of each pool and of each unit, per hour, when the fleet was compiled."""
     for pool in fleet.pools:
         if pool.hourly_micro_usd is None:
             continue
-        yield RecordingRule(
-            "gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name}
-        )
+        yield _rule("gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), pool=pool.name)
         for resource, price in unit_prices(pool).items():
-            yield RecordingRule(
+            yield _rule(
                 "gpu:unit:usd_per_hour",
                 _constant(price),
-                {"pool": pool.name, "resource": resource},
+                pool=pool.name,
+                resource=resource,
             )
 
 

@@ -170,7 +170,7 @@ def test_a_nodes_hardware_is_counted_once() -> None:
     serve, train, chat = {**SERVE, "name": "serve-2"}, TRAIN, CHAT
     made = fleet(SERVE, serve, train, chat, monitoring={})
     assert made.spec.monitoring is not None
-    rules = {rule.record: rule.expression for rule in recording_rules(made, made.spec.monitoring)}
+    rules = {rule["record"]: rule["expr"] for rule in recording_rules(made, made.spec.monitoring)}
     counted = rules["gpu:allocatable:count"]
     assert (
         'label_replace(gpu:node:pool{pool=~"serve|serve-2"}, "resource", "aws_amazon_com_neuron",'

@@ -229,9 +229,9 @@ def test_a_namespace_of_two_teams_is_booked_on_the_first() -> None:
     assert monitoring is not None
     # Two of a namespace would be an error of the rule that joins them, for all teams.
     named = [
-        rule.labels["namespace"]
+        rule["labels"]["namespace"]
         for rule in recording_rules(result.fleet, monitoring)
-        if rule.record == "gpu:team:info"
+        if rule["record"] == "gpu:team:info"
     ]
     assert sorted(named) == ["a", "b", "shared"]
 

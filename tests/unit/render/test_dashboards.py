@@ -123,7 +123,7 @@ def test_panels_do_not_overlap(uid: str) -> None:
 def test_every_series_is_exported_or_recorded(uid: str) -> None:
     fleet = WATCHED if uid == "watched" else FLEET
     assert fleet.spec.monitoring is not None
-    recorded = {rule.record for rule in recording_rules(fleet, fleet.spec.monitoring)}
+    recorded = {rule["record"] for rule in recording_rules(fleet, fleet.spec.monitoring)}
     for query in queries(ALL[uid]):
         unknown = names_in(query) - KNOWN - recorded - {"ALERTS"}
         assert not unknown, (query, unknown)

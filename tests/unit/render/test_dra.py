@@ -13,7 +13,6 @@ from gpufleet.render.dra import (
     claims,
     compute_domains,
     device_classes,
-    device_config,
     pod_claim,
 )
 from gpufleet.render.dra_driver_values import (
@@ -136,10 +135,9 @@ def test_a_template_names_boards_of_the_pools_gpu() -> None:
     ],
 )
 def test_configs(way: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    pool = fleet(way).pools[0]
-    assert pool.partition.dra is not None
-    found = device_config(pool.partition.dra, pool.partition.dra.offers[0])
-    assert (found and found["sharing"]) == expected
+    spec = claims(fleet(way))[0]["spec"]
+    found = spec.get("spec", spec)["devices"].get("config")
+    assert (found and found[0]["opaque"]["parameters"]["sharing"]) == expected
 
 
 def driver_of(one: Fleet) -> Any:

@@ -69,7 +69,7 @@ def test_queries_follow_the_setting_of_the_scrape(honor: bool) -> None:
     monitoring = made.spec.monitoring
     (scrape,) = scrape_objects(made, monitoring)
     assert scrape["spec"]["endpoints"][0]["honorLabels"] is honor
-    expression = recording_rules(made, monitoring)[0].expression
+    expression = recording_rules(made, monitoring)[0]["expr"]
     assert ('"exported_pod"' in expression) is not honor
     assert ('"pod"' in expression) is honor
 
@@ -150,7 +150,7 @@ def test_no_backend_makes_nothing() -> None:
 
 def test_alerts_can_be_left_out_by_name() -> None:
     made = fleet(alerts={"without": ["GpuIdle", "GpuNothing"]})
-    names = [alert.name for alert in alerts(made, made.spec.monitoring)]
+    names = [alert["alert"] for alert in alerts(made, made.spec.monitoring)]
     assert "GpuIdle" not in names
     assert len(names) == len(set(names))
     (finding,) = validate_alerts(made)
@@ -161,21 +161,21 @@ def test_alerts_can_be_left_out_by_name() -> None:
 
 def test_thresholds_are_the_declarations() -> None:
     made = fleet(alerts={"idlePercent": 12.5, "idleMinutes": 40, "pendingMinutes": 3})
-    found = {alert.name: alert for alert in alerts(made, made.spec.monitoring)}
-    assert found["GpuIdle"].expression.endswith("< 0.125")
-    assert (found["GpuIdle"].minutes, found["GpuPodPending"].minutes) == (30, 3)
+    found = {alert["alert"]: alert for alert in alerts(made, made.spec.monitoring)}
+    assert found["GpuIdle"]["expr"].endswith("< 0.125")
+    assert (found["GpuIdle"]["for"], found["GpuPodPending"]["for"]) == ("30m", "3m")
 
 
 def test_prices_are_those_the_fleet_was_compiled_with() -> None:
     made = fleet()
     rules = recording_rules(made, made.spec.monitoring)
-    pools = {r.labels["pool"]: r for r in rules if r.record == "gpu:pool_node:usd_per_hour"}
+    pools = {r["labels"]["pool"]: r for r in rules if r["record"] == "gpu:pool_node:usd_per_hour"}
     for pool in made.pools:
-        assert pools[pool.name].expression == f"vector({pool.hourly_usd})"
+        assert pools[pool.name]["expr"] == f"vector({pool.hourly_usd})"
     units = {
-        (r.labels["pool"], r.labels["resource"]): float(r.expression[7:-1])
+        (r["labels"]["pool"], r["labels"]["resource"]): float(r["expr"][7:-1])
         for r in rules
-        if r.record == "gpu:unit:usd_per_hour"
+        if r["record"] == "gpu:unit:usd_per_hour"
     }
     # An L4 offered four times: a quarter of the node each.
     assert units[("chat", "nvidia_com_gpu_shared")] == pytest.approx(
@@ -190,11 +190,11 @@ def test_kueues_series_are_spelt_as_kueue_spells_them() -> None:
 def test_nodes_that_are_watched_have_alerts_with_their_floors_and_times() -> None:
     made = watched()
     assert made.spec.monitoring is not None
-    found = {alert.name: alert for alert in alerts(made, made.spec.monitoring)}
-    assert found["GpuNodeUntested"].minutes == 120
-    floors = found["GpuPoolAtFloor"].expression
+    found = {alert["alert"]: alert for alert in alerts(made, made.spec.monitoring)}
+    assert found["GpuNodeUntested"]["for"] == "120m"
+    floors = found["GpuPoolAtFloor"]["expr"]
     assert 'label_replace(vector(0), "pool", "lab", "", "")' in floors
     assert 'ceil(count(gpu:node:pool{pool="train"}) * 75 / 100)' in floors
     assert {"GpuNodeRefused", "GpuNodeFenced", "GpuRepairStopped", "GpuLeaseUnknown"} <= set(found)
-    plain = {alert.name for alert in alerts(fleet(), settings())}
+    plain = {alert["alert"] for alert in alerts(fleet(), settings())}
     assert not plain & {"GpuNodeRefused", "GpuNodeFenced", "GpuPoolAtFloor", "GpuLeaseUnknown"}
