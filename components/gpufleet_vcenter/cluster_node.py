@@ -203,10 +203,10 @@ class ClusterNode:
         """Time since which the node is not Ready, if longer than `minutes`; empty: the node is not
         lost. While most of the cluster's nodes are not Ready, no node counts as lost."""
         node = self._own()
-        ready = [] if node is None else _conditions(node, "Ready")
-        if not ready or ready[0].get("status") == "True":
+        ready = {} if node is None else _ready(node)
+        if not ready or ready.get("status") == "True":
             return ""
-        since, least = str(ready[0].get("lastTransitionTime") or ""), timedelta(minutes=minutes)
+        since, least = str(ready.get("lastTransitionTime") or ""), timedelta(minutes=minutes)
         if not since or datetime.now(UTC) - datetime.fromisoformat(since) < least:
             return ""
         nodes = self.cluster.nodes()
@@ -274,12 +274,12 @@ cordons a node is not undone."""
 
 def is_ready(node: Mapping[str, Any]) -> bool:
     """Whether the kubelet of the node reports Ready."""
-    return any(condition.get("status") == "True" for condition in _conditions(node, "Ready"))
+    return _ready(node).get("status") == "True"
 
 
-def _conditions(node: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def _ready(node: Mapping[str, Any]) -> Mapping[str, Any]:
     rows: list[Mapping[str, Any]] = node.get("status", {}).get("conditions") or []
-    return [row for row in rows if row.get("type") == kind]
+    return next((row for row in rows if row.get("type") == "Ready"), {})
 
 
 def belongs(node: Mapping[str, Any], bios_uuid: str) -> bool:
@@ -333,7 +333,7 @@ def why_not_ready(node: Mapping[str, Any] | None, bios_uuid: str) -> str:
     if not belongs(node, bios_uuid):
         reported = node["status"]["nodeInfo"]["systemUUID"]
         return f"the node of that name runs on another machine (systemUUID {reported})"
-    for condition in _conditions(node, "Ready"):
-        reason, text = condition.get("reason", ""), condition.get("message", "")
+    if ready := _ready(node):
+        reason, text = ready.get("reason", ""), ready.get("message", "")
         return f"the node is not Ready: {reason} {text}".rstrip()
     return "the node has not reported yet whether it is Ready"

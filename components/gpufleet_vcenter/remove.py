@@ -146,10 +146,9 @@ def await_clones_of(session: Session, common: Mapping[str, Any], group: str, nam
     """Wait for the clones in flight that may be the group's.
 
     Args:
-        common: Inputs of the group's machines, or of one of them.
-        group: Owner of the group.
-        names: Prefix of the names of its machines; empty: unknown. A killed run may have had
-            another template declared.
+        common: Inputs of the group's machines, or of one of them. A killed run may have had another
+            template declared.
+        names: Prefix of the names of its machines; empty: unknown.
     """
     template = last_name(str(common["place"]["template"]))
     seconds = VsphereTimeouts.model_validate(common.get("timeouts") or {}).clone

@@ -108,6 +108,8 @@ BOX = Box(Colour.RED, 3, (Box(None, 1), Box(Colour.RED, 5)))
         ({"box.colour": {"not": ["blue", "red"]}}, False),
         ({"box.colour": {"starts": ["re"]}}, True),
         ({"box.colour": {"not starts": ["re", "b"]}}, False),
+        ({"raw.a.b": {"matches": "^c$"}}, True),
+        ({"raw.a.b": {"not matches": "^[cd]$"}}, False),
         ({"box.size": {"above": 2, "below": 3}}, False),
         ({"box.size": {"above": 2, "not above": 3}}, True),
         ({"box.parts": {"given": True}}, True),

@@ -8,8 +8,9 @@ import click
 from pydantic import BaseModel
 
 from gpufleet.cli.output import format_option
-from gpufleet.spec.descriptions import descriptions, models_in
+from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.spelling import models_in
 
 SCHEMA_ID = "https://gpufleet.dev/schema/fleet.json"
 

@@ -12,6 +12,7 @@ list of allowed values, or a mapping of tests (`TESTS`, `not` and `given`), whic
 text that begins with `=` is another path. Of `*` one entry must pass; with `not` none may be equal.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
@@ -37,9 +38,11 @@ TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "above": _compared(gt),
     "below": _compared(lt),
     "starts": lambda found, wanted: str(found).startswith(tuple(wanted)),
+    "matches": lambda found, pattern: re.search(pattern, str(found)) is not None,
     "given": lambda found, wanted: bool(found) is wanted,
 }
-"""Test of one value; `other`: it is not among those; `given`: it is true and not empty."""
+"""Test of one value; `other`: it is not among those; `matches`: a part of it matches a regular
+expression; `given`: it is true and not empty."""
 
 
 class _Several(list[Any]):

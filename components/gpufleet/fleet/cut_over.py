@@ -9,8 +9,7 @@ GPU Operator's device plugin by `nvidia.com/gpu.deploy.device-plugin` (NVIDIA/gp
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpufleet.contract.owners import Owner
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import (
     ALL_DISABLED,
     DEPLOY_DEVICE_PLUGIN_LABEL,
@@ -22,7 +21,7 @@ from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.partition import Partition
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 Labels = Mapping[str, str | None]
 """Label -> its value; None: it is removed."""
@@ -109,14 +108,8 @@ def cut_over(pool: Pool) -> CutOver:
 def validate_cut_overs(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Cut-overs whose two advertisers cannot be selected node by node."""
     for pool in pools:
-        if is_cut_over(pool) and pool.owners.device_plugin is not Owner.GPU_OPERATOR:
-            yield _finding(
-                "cut-over-plugin-not-by-node",
-                pool.path,
-                pool=pool.name,
-                found=pool.owners.device_plugin.value,
-                limit=Owner.GPU_OPERATOR.value,
-            )
+        if is_cut_over(pool):
+            yield from _rules("cut-over", pool.path, pool=pool)
 
 
 def _published(pool: Pool) -> int:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from gpufleet.catalogue import GCP, Catalogue, Gpu, InstanceType, UnknownKeyError
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import GIB, Machine
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _COUNTED = ("nvidia", "aws")
 """Vendors whose machines need a device count: their pools are compiled."""
@@ -259,21 +259,7 @@ def _disagreements(
                 first=ours,
                 other=theirs,
             )
-    carried = first.accelerator.gpu
-    if gpu is not None and gpu.key != carried:
-        yield _finding(
-            "gpu-and-instance-type-disagree", path, first=first.name, carried=carried, found=gpu.key
-        )
-    count = _devices(first)
-    if pool.gpus_per_node is not None and pool.gpus_per_node != count:
-        yield _finding(
-            "gpus-per-node-not-offered",
-            path,
-            first=first.name,
-            count=count,
-            found=pool.gpus_per_node,
-            offered=[count],
-        )
+    yield from _rules("machine", path, pool=pool, gpu=gpu, first=first, count=_devices(first))
 
 
 def _shape(row: InstanceType) -> dict[str, str]:

@@ -7,9 +7,7 @@ at import; programs that only deploy would pay for that at each start.
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
 from functools import cache
-from typing import get_args
 
 from pydantic import BaseModel
 
@@ -21,14 +19,6 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
         if issubclass(base, BaseModel) and base is not BaseModel:
             found |= _of_module(base.__module__).get(base.__qualname__, {})
     return {name: found[name] for name in model.model_fields if name in found}
-
-
-def models_in(annotation: object) -> Iterator[type[BaseModel]]:
-    """Every model in a type annotation."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from models_in(argument)
 
 
 @cache

@@ -52,15 +52,11 @@ def group_of(recording: Any) -> dict[str, Any]:
 
 
 def machines_of(recording: Any) -> list[Made]:
-    """Inputs of each machine, its secrets among them as the engine gets them, and the digest that
-    the provider adds."""
+    """Inputs of each machine with its secrets, and the digest that the provider adds."""
     found = group_of(recording)
     boot = found["boot"]["value"]
-    made = {key: {**found["nodes"][key], **boot.get(key, {})} for key in found["order"]}
-    return [
-        Made(key, {**one, "generation": generation_of(normalised(one))})
-        for key, one in made.items()
-    ]
+    made = [(key, {**found["nodes"][key], **boot.get(key, {})}) for key in found["order"]]
+    return [Made(key, {**one, "generation": generation_of(normalised(one))}) for key, one in made]
 
 
 def nodes(run: Any, given: Any) -> list[Made]:

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpufleet.components_base.answers import Answers
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.clouds.aws_capacity import reservation_group_region
 from gpufleet.spec.capacity import Capacity, CapacityBlock
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 NEARLY_OVER = timedelta(days=1)
 """Remaining time of a Capacity Block below which a deployment gets a warning: the shortest block
@@ -97,22 +97,7 @@ def _own_instances(
 def _validate(
     pool: Pool, path: str, found: Mapping[str, Any], zone: str | None, own: int | None
 ) -> Iterable[Finding]:
-    state, type_, actual = found["State"], found["InstanceType"], found["AvailabilityZone"]
-    types = [machine.name for machine in pool.machines]
-    if state not in USABLE:
-        yield _finding(
-            "reservation-not-usable",
-            path,
-            capacity_reservation_id=found["CapacityReservationId"],
-            found=state,
-            allowed=USABLE,
-        )
-    if type_ not in types:
-        yield _finding(
-            "reservation-of-other-type", path, found=type_, pool=pool.name, allowed=types
-        )
-    if zone is not None and actual != zone:
-        yield _finding("reservation-in-other-zone", path, found=actual, limit=zone)
+    yield from _rules("reservation", path, pool=pool, found=found, zone=zone, usable=USABLE)
     total, free = int(found["TotalInstanceCount"]), int(found["AvailableInstanceCount"])
     room = free + (own or 0)
     if total < pool.nodes.maximum:
@@ -123,7 +108,7 @@ def _validate(
             pool=pool.name,
             limit=pool.nodes.maximum,
         )
-    elif state == "active" and room < pool.nodes.maximum:
+    elif found["State"] == "active" and room < pool.nodes.maximum:
         others = f"{total - free - (own or 0)} of {total} are used by others"
         unknown = "" if own is not None else " or by this pool, which could not be checked"
         yield _finding(

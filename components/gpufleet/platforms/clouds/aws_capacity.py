@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
 """Suffix of the region in a zone: `a`, or `-lax-1a` of a local zone."""
@@ -48,16 +48,7 @@ def validate_zones(
             )
         else:
             yield from _doubted(zone, region, f"{pool.path}.zones[{index}]")
-    if one_zone is not None and len(zones) > 1:
-        yield _finding(
-            "zones-too-many",
-            pool.path,
-            found=zones,
-            count=len(zones),
-            one_zone=one_zone,
-            zones=zones[0],
-            limit=1,
-        )
+    yield from _rules("zones", pool.path, zones=zones, one_zone=one_zone)
     for index, entry in enumerate(pool.capacity):
         bought = entry.capacity_block or entry.reserved
         of_group = None if bought is None else reservation_group_region(bought.id)

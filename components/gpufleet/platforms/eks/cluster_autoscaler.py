@@ -22,7 +22,6 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     validate_program,
 )
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.platforms.eks_components import DeclaredClusterAutoscaler
 
@@ -35,13 +34,8 @@ NAMESPACE = "kube-system"
 class ClusterAutoscalerPlan(ComponentPlan):
     """Cluster Autoscaler of one cluster."""
 
+    declared: DeclaredClusterAutoscaler
     chart: ChosenChart
-    cluster_name: pulumi.Input[str]
-    region: str
-    kubernetes_version: str
-    settings: Settings
-    name_prefix: str
-    tags: Mapping[str, str]
     pools: tuple[Pool, ...] = ()
     """The pools that it scales, for the order of preference."""
     provisioning_requests: bool = False
@@ -67,32 +61,33 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
+        given = plan.declared
         role, identity = pod_identity(
             self,
             name,
-            prefix=plan.name_prefix,
+            prefix=given.name_prefix,
             role="cluster-autoscaler",
-            policy=pulumi.Output.from_input(plan.cluster_name).apply(_policy),
-            cluster_name=plan.cluster_name,
+            policy=pulumi.Output.from_input(given.cluster_name).apply(_policy),
+            cluster_name=given.cluster_name,
             namespace=NAMESPACE,
             service_account=SERVICE_ACCOUNT,
-            tags=plan.tags,
+            tags=given.tags,
         )
         values = cluster_autoscaler_values(
-            plan.settings,
+            given.settings,
             plan.pools,
-            plan.name_prefix,
-            plan.region,
-            plan.kubernetes_version,
+            given.name_prefix,
+            given.region,
+            given.kubernetes_version,
             provisioning_requests=plan.provisioning_requests,
         )
-        wired = {"autoDiscovery": {"clusterName": plan.cluster_name}}
+        wired = {"autoDiscovery": {"clusterName": given.cluster_name}}
         made = chart_release(
             self,
             f"{name}-release",
             plan.chart,
             namespace=NAMESPACE,
-            values=merged(merged(values, wired), plan.settings.values),
+            values=merged(merged(values, wired), given.settings.values),
             depends_on=[identity],
         )
         return {
@@ -104,10 +99,11 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
 
 def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
     """Errors that prevent its installation."""
+    given = plan.declared
     return [
-        *validate_program(plan.settings, plan.kubernetes_version),
-        *validate_tags(plan.tags, "tags"),
-        *validate_role_tags(plan.tags, "tags"),
+        *validate_program(given.settings, given.kubernetes_version),
+        *validate_tags(given.tags, "tags"),
+        *validate_role_tags(given.tags, "tags"),
     ]
 
 
@@ -116,15 +112,7 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
     choice = ChartChoice(
         catalogue=given.catalogue, version=given.settings.version, charts=given.charts
     )
-    plan = ClusterAutoscalerPlan(
-        chart=chosen_chart(component, choice, CHART),
-        cluster_name=given.cluster_name,
-        region=given.region,
-        kubernetes_version=given.kubernetes_version,
-        settings=given.settings,
-        name_prefix=given.name_prefix,
-        tags=given.tags,
-    )
+    plan = ClusterAutoscalerPlan(declared=given, chart=chosen_chart(component, choice, CHART))
     findings = validate_cluster_autoscaler(plan)
     if given.platform != "eks":
         findings.append(

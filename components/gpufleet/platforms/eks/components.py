@@ -51,7 +51,11 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
 )
 from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
-from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
+from gpufleet.spec.platforms.eks_components import (
+    DeclaredClusterAutoscaler,
+    DeclaredKarpenter,
+    DeclaredNodeMonitoringAgent,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,16 +135,19 @@ def _karpenter(fleet: Fleet, connection: EksConnection) -> KarpenterPlan | None:
     addon = fleet.spec.addons.karpenter
     if not karpenter_pools(fleet.pools) or not addon.ours:
         return None
-    return KarpenterPlan(
-        chart=fleet_chart(fleet, KARPENTER_CHART, addon),
+    declared = DeclaredKarpenter.model_construct(
         cluster_name=connection.cluster_name,
         node_role_arn=connection.node_role_arn,
         region=fleet.spec.cluster.region or "",
-        gates=needed_gates(fleet.pools, addon.node_overlay),
         access_entry=makes_access_entry(fleet),
         name_prefix=connection.name_prefix,
-        tags=connection.tags,
+        tags=dict(connection.tags),
         values=addon.values,
+    )
+    return KarpenterPlan(
+        declared=declared,
+        chart=fleet_chart(fleet, KARPENTER_CHART, addon),
+        gates=needed_gates(fleet.pools, addon.node_overlay),
         definitions=(fleet_chart(fleet, DEFINITIONS, addon) if addon.upgrade_definitions else None),
     )
 
@@ -149,14 +156,17 @@ def _cluster_autoscaler(fleet: Fleet, connection: EksConnection) -> ClusterAutos
     addon, queues = fleet.spec.addons.cluster_autoscaler, fleet.spec.queues
     if not scaled_pools(fleet.pools) or not addon.ours:
         return None
-    return ClusterAutoscalerPlan(
-        chart=fleet_chart(fleet, AUTOSCALER_CHART, addon),
+    declared = DeclaredClusterAutoscaler.model_construct(
         cluster_name=connection.cluster_name,
         region=fleet.spec.cluster.region or "",
         kubernetes_version=connection.kubernetes_version,
         settings=addon,
         name_prefix=connection.name_prefix,
-        tags=connection.tags,
+        tags=dict(connection.tags),
+    )
+    return ClusterAutoscalerPlan(
+        declared=declared,
+        chart=fleet_chart(fleet, AUTOSCALER_CHART, addon),
         pools=fleet.pools,
         provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
     )

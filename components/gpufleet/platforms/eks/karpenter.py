@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 
@@ -56,18 +55,10 @@ RETENTION_SECONDS = 300
 class KarpenterPlan(ComponentPlan):
     """Karpenter of one cluster."""
 
+    declared: DeclaredKarpenter
     chart: ChosenChart
-    cluster_name: pulumi.Input[str]
-    node_role_arn: pulumi.Input[str]
-    region: str
     gates: Gates
-    name_prefix: str
-    tags: Mapping[str, str]
-    values: Mapping[str, Any]
-    """Raw Helm values, merged last."""
-    access_entry: bool = False
-    """Whether machines with the node role join by an access entry of this component."""
-    definitions: ChosenChart | None = None
+    definitions: ChosenChart | None
     """Chart of the definitions, if they are a separate release."""
 
 
@@ -93,30 +84,30 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
-        chart = plan.chart
-        queue = self._queue(name, plan)
+        chart, given = plan.chart, plan.declared
+        queue = self._queue(name, given)
         policy = pulumi.Output.all(
-            plan.cluster_name, plan.node_role_arn, queue.output("arn")
-        ).apply(lambda known: _document(*known, region=plan.region))
+            given.cluster_name, given.node_role_arn, queue.output("arn")
+        ).apply(lambda known: _document(*known, region=given.region))
         role, identity = pod_identity(
             self,
             name,
-            prefix=plan.name_prefix,
+            prefix=given.name_prefix,
             role="karpenter",
             policy=policy,
-            cluster_name=plan.cluster_name,
+            cluster_name=given.cluster_name,
             namespace=chart.pin.namespace,
             service_account=SERVICE_ACCOUNT,
-            tags=plan.tags,
+            tags=given.tags,
         )
-        before: list[pulumi.Resource] = [identity, *self._access(name, plan)]
+        before: list[pulumi.Resource] = [identity, *self._access(name, given)]
         if (definitions := plan.definitions) is not None:
             space = definitions.pin.namespace
             called = f"{name}-definitions"
             before.append(chart_release(self, called, definitions, namespace=space, values=KEPT))
         wired = {
             "settings": {
-                "clusterName": plan.cluster_name,
+                "clusterName": given.cluster_name,
                 "interruptionQueue": queue.output("name"),
             }
         }
@@ -125,7 +116,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             f"{name}-release",
             chart,
             namespace=chart.pin.namespace,
-            values=merged(merged(karpenter_values(plan.gates), wired), plan.values),
+            values=merged(merged(karpenter_values(plan.gates), wired), given.values),
             depends_on=before,
         )
         return {
@@ -135,30 +126,30 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             "queue_name": queue.output("name"),
         }
 
-    def _access(self, name: str, plan: KarpenterPlan) -> list[AwsObject]:
+    def _access(self, name: str, given: DeclaredKarpenter) -> list[AwsObject]:
         """Resources with which machines with the node role join."""
-        if not plan.access_entry:
+        if not given.access_entry:
             return []
         entry = {
-            "clusterName": plan.cluster_name,
-            "principalArn": plan.node_role_arn,
+            "clusterName": given.cluster_name,
+            "principalArn": given.node_role_arn,
             "type": "EC2_LINUX",
-            "tags": plan.tags,
+            "tags": given.tags,
         }
         opts = pulumi.ResourceOptions(parent=self)
         return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
-    def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
+    def _queue(self, name: str, given: DeclaredKarpenter) -> AwsObject:
         """The queue, its policy, and the rules that write to it."""
         opts = pulumi.ResourceOptions(parent=self)
         queue = AwsObject(
             QUEUE,
             f"{name}-interruption",
             {
-                "namePrefix": name_prefix(plan.name_prefix, "karpenter", "queue"),
+                "namePrefix": name_prefix(given.name_prefix, "karpenter", "queue"),
                 "messageRetentionSeconds": RETENTION_SECONDS,
                 "sqsManagedSseEnabled": True,
-                "tags": plan.tags,
+                "tags": given.tags,
             },
             opts,
             outputs=("arn", "name", "url"),
@@ -181,7 +172,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
                 {
                     "description": f"Tells Karpenter of {pattern['detail-type'][0]}",
                     "eventPattern": json.dumps(pattern),
-                    "tags": plan.tags,
+                    "tags": given.tags,
                 },
                 opts,
                 outputs=("name",),
@@ -197,21 +188,16 @@ class Karpenter(GpuComponent[KarpenterPlan]):
 
 def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
     """Errors that prevent its installation."""
-    return [*validate_tags(plan.tags, "tags"), *validate_role_tags(plan.tags, "tags")]
+    tags = plan.declared.tags
+    return [*validate_tags(tags, "tags"), *validate_role_tags(tags, "tags")]
 
 
 def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
     given = checked(component, KarpenterArgs, args, DeclaredKarpenter)
     plan = KarpenterPlan(
+        declared=given,
         chart=chosen_chart(component, given, CHART),
-        cluster_name=given.cluster_name,
-        node_role_arn=given.node_role_arn,
-        region=given.region,
         gates=Gates(given.node_overlay, given.node_repair),
-        access_entry=given.access_entry,
-        name_prefix=given.name_prefix,
-        tags=given.tags,
-        values=given.values,
         definitions=(
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),

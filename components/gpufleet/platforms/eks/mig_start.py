@@ -10,19 +10,14 @@ GPU Feature Discovery, on which it depends, waits for the plugin (same repositor
 `assets/state-mig-manager`, `assets/gpu-feature-discovery`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
-from gpufleet.contract.owners import Owner
-from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import (
     ALL_DISABLED,
     DEPLOY_DEVICE_PLUGIN_LABEL,
     MIG_CONFIG_LABEL,
 )
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.base import Ownership
-
-_finding = findings_in(__file__)
 
 PAUSED = "paused-for-mig-change"
 
@@ -37,18 +32,3 @@ def start_labels(pool: Pool, labels: Mapping[str, str]) -> dict[str, str]:
     if not waits or not pool.plugin_waits or DEPLOY_DEVICE_PLUGIN_LABEL in labels:
         return {}
     return {DEPLOY_DEVICE_PLUGIN_LABEL: PAUSED}
-
-
-def validate_mig_start(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The MIG manager stops the kubelet if the image contains the driver (same file,
-    checkMigModeChangeRequired; gpu-operator `assets/state-mig-manager/0420_configmap.yaml`)."""
-    for pool in pools:
-        if (
-            pool.plugin_waits
-            and pool.partition.mig_enabled
-            and pool.ownership is not Ownership.EXISTING
-            and pool.owners.driver is Owner.IMAGE
-            and pool.image is not None
-            and pool.image.key.startswith("al2023")
-        ):
-            yield _finding("mig-change-stops-kubelet", pool.path, pool=pool.name)

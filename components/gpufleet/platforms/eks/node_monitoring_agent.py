@@ -13,6 +13,7 @@ from gpufleet.components_base.inputs import checked
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import ADDON, AwsObject
+from gpufleet.platforms.eks.cluster_plan import addon
 from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 ADDON_NAME = "eks-node-monitoring-agent"
@@ -41,13 +42,7 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
 
     def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:
         agent = plan.agent
-        arguments: dict[str, Any] = {
-            "clusterName": agent.cluster_name,
-            "addonName": ADDON_NAME,
-            "resolveConflictsOnCreate": "OVERWRITE",
-            "resolveConflictsOnUpdate": "OVERWRITE",
-            "tags": agent.tags,
-        }
+        arguments = addon(ADDON_NAME, agent.cluster_name, agent.tags)
         if agent.version is not None:
             arguments["addonVersion"] = agent.version
         if agent.values:

@@ -22,7 +22,6 @@ from gpufleet.platforms.clouds.aws_tags import (
     validate_tags,
 )
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
-from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, is_reserved
 from gpufleet.platforms.unused_options import unused_options
@@ -47,13 +46,7 @@ def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     modes = [entry.mode for entry in pool.capacity if not _of_group(entry)]
     group = not pool.provisioner.by_node_pool
-    if "reserved" in modes and group and len(pool.machines) > 1:
-        yield _finding(
-            "reservation-one-type",
-            pool.path,
-            count=len(pool.machines),
-            found=[machine.name for machine in pool.machines],
-        )
+    yield from _rules("reservation", pool.path, pool=pool, modes=modes)
     if "reserved" in modes and group and len(shape.zones) != 1:
         yield _finding(
             "reservation-zone-missing", f"{pool.path}.capacity[{_place(pool)}]", found=shape.zones
@@ -131,7 +124,6 @@ def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Findin
         yield _finding("ultraserver-kubernetes-too-old", found=kubernetes_version, limit="1.33")
 
 
-_GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
 _BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)(-[0-9a-f]{6,12})?$")
 
@@ -148,13 +140,11 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """All EKS findings about the pools that gpufleet creates."""
     yield from _tags(spec, pools)
     yield from validate_node_repair(pools)
-    yield from validate_mig_start(pools)
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue
         shape, auto = eks_shape(pool), pool.provisioner is Provisioner.AUTO_MODE
         yield from _rules("pool", pool.path, pool=pool, shape=shape)
-        yield from _import(pool)
         yield from [] if auto else _image(pool, shape, spec)
         yield from validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region)
         yield from validate_purchase(pool, shape)
@@ -212,24 +202,10 @@ def release_of(version: str) -> tuple[str, str | None] | None:
     return None
 
 
-def _import(pool: Pool) -> Iterable[Finding]:
-    found = pool.spec.import_id
-    if found is not None and not _GROUP_ID.match(found):
-        yield _finding("import-id-form", pool.path, found=found)
-
-
 def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
-    image, options = pool.image, shape.options
+    options = shape.options
     parts = [machine.name for machine in pool.machines if machine.fraction != 1]
-    if parts and image is not None and image.key not in FOR_PARTS:
-        yield _finding(
-            "image-without-vgpu-module",
-            pool.path,
-            found=image.key,
-            parts=parts,
-            for_parts=FOR_PARTS[0],
-            allowed=FOR_PARTS,
-        )
+    yield from _rules("image", pool.path, pool=pool, parts=parts, fit=FOR_PARTS)
     if options.release_version == LATEST or options.release_version is None:
         if options.ami_id is None:
             yield from _unpinned(

@@ -60,7 +60,6 @@ def validate_node(
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
     options = shape.options
-    bundled = bundled_ssds(row)
     free = N1_SSD_COUNTS if row.attachable else row.local_ssd_counts
     if free is not None and options.local_ssds and options.local_ssds not in free:
         counts = ", ".join(map(str, free))
@@ -75,15 +74,6 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
             found=options.local_ssds,
             limit=free,
         )
-    known = row.local_nvme_bytes is not None and free is None
-    if known and options.local_ssds not in (None, bundled):
-        yield _finding(
-            "gke-local-ssd-count/fixed",
-            pool.path,
-            machine=row.name,
-            limit=bundled,
-            found=options.local_ssds,
-        )
     if raw_ssds(options) and shape.local_ssds == 0:
         yield _finding(
             "gke-raw-ssd-without-ssd",
@@ -95,16 +85,9 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
             ),
             machine=row.name,
         )
-    taken = boot_disks(row)
-    if row.family in ASSUMED_BOOT_DISKS:
-        if options.disk_type is None:
-            yield _finding(
-                "gke-disk-type-assumed", pool.path, machine=row.name, found=shape.disk_type
-            )
-    elif taken and shape.disk_type not in taken:
-        yield _finding(
-            "gke-disk-type", pool.path, machine=row.name, allowed=taken, found=shape.disk_type
-        )
+    known = {"shape": shape, "row": row, "free": free, "bundled": bundled_ssds(row)}
+    assumed = row.family in ASSUMED_BOOT_DISKS
+    yield from _rules("disks", pool.path, taken=boot_disks(row), assumed=assumed, **known)
 
 
 def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -> Iterable[Finding]:

@@ -18,9 +18,6 @@ from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 _finding = findings_in(__file__)
 
-_RESERVATION = re.compile(
-    r"^(projects/[a-z][-a-z0-9:.]*[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
-)
 _TOOLKIT = "GoogleCloudPlatform/cluster-toolkit 01a7a3e modules/compute/gke-node-pool/main.tf"
 _BLOCK = re.compile(
     r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(/reservationSubBlocks/[a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$"
@@ -46,8 +43,6 @@ def _reservations(pool: Pool, project: str | None) -> Iterable[Finding]:
         if reserved is None:
             continue
         place = f"{pool.path}.capacity[{index}].reserved"
-        if not _RESERVATION.match(reserved.id):
-            yield _finding("gke-reservation-name", place, found=reserved.id)
         for block in reserved.blocks:
             if not _BLOCK.match(block):
                 yield _finding("gke-reservation-block-name", place, found=block)

@@ -18,7 +18,7 @@ from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.tolerations import GPU_KEY
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.clouds.gcp_labels import validate_tags
@@ -38,7 +38,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.gke import CLUSTER_NAME, LONGEST_NAME, UpgradeStrategy
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 COMPACT_NODES = {"a2": 150, "a3": 96, "a4": 1500, "g2": 150, "g4": 1500}
 """Machine family -> maximum nodes of a node pool with compact placement. N1 has none
@@ -51,8 +51,13 @@ def validate_place(
     """Machine type, zones and compact placement of one pool."""
     yield from validate_host(pool, row)
     yield from _zones(pool, shape, spec)
-    yield from _placement(pool, shape, row)
-    yield from _domain(pool)
+    domain, compact = nodes_of_domain(pool), COMPACT_NODES.get(row.family)
+    known = {"pool": pool, "shape": shape, "row": row, "domain": domain, "compact": compact}
+    yield from _rules("place", pool.path, **known)
+    if shape.options.compact_placement:
+        for step in shape.steps:
+            if upgrade_strategy(shape.options, step) is UpgradeStrategy.BLUE_GREEN:
+                yield _finding("gke-compact-with-blue-green", pool.path)
 
 
 def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
@@ -72,31 +77,6 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
             found=shape.zones,
             first_reserved=min(reserved),
         )
-
-
-def _domain(pool: Pool) -> Iterable[Finding]:
-    most = nodes_of_domain(pool)
-    if most is not None and pool.nodes.maximum > most:
-        yield _finding(
-            "gke-nvlink-domain-size",
-            pool.path,
-            machine=pool.machines[0].name,
-            limit=most,
-            found=pool.nodes.maximum,
-        )
-
-
-def _placement(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
-    if not shape.options.compact_placement:
-        return
-    most = COMPACT_NODES.get(row.family)
-    if most is not None and pool.nodes.maximum > most:
-        yield _finding(
-            "gke-compact-nodes", pool.path, family=row.family, limit=most, found=pool.nodes.maximum
-        )
-    for step in shape.steps:
-        if upgrade_strategy(shape.options, step) is UpgradeStrategy.BLUE_GREEN:
-            yield _finding("gke-compact-with-blue-green", pool.path)
 
 
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:

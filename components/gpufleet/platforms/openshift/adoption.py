@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
@@ -20,7 +21,12 @@ from gpufleet.fleet.observed import (
     texts,
 )
 from gpufleet.fleet.reported_gpus import reported_gpus
-from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION, ROLE_PREFIX
+from gpufleet.platforms.openshift.shape import (
+    ACCELERATOR_LABEL,
+    GPU_ANNOTATION,
+    MACHINE,
+    ROLE_PREFIX,
+)
 from gpufleet.platforms.openshift.vsphere_machines import KIND, PROVISIONING
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent
@@ -28,7 +34,6 @@ from gpufleet.spec.pool import Intent
 _adopted = adopted_in(__file__)
 
 _OWN_TAINTS = ("nvidia.com/gpu",)
-MACHINE = "spec.template.spec.providerSpec.value"
 
 
 class OpenShiftAdoption(PlatformAdoption):
@@ -283,8 +288,7 @@ def _object(one: ObservedResource) -> dict[str, Any]:
 
 def _machine_of(one: ObservedResource) -> dict[str, Any]:
     """The machines in a MachineSet."""
-    template = mapping(one.spec.get("template"))
-    return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
+    return mapping(value_at(one.properties, MACHINE))
 
 
 ADOPTION = OpenShiftAdoption()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, NotAnsweredError
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -19,7 +20,7 @@ from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_aut
 from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MachineCloud, named_zones
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.registered import registered
-from gpufleet.platforms.openshift.shape import MACHINE_NAMESPACE
+from gpufleet.platforms.openshift.shape import MACHINE, MACHINE_NAMESPACE
 
 _finding = findings_in(__file__)
 
@@ -112,7 +113,7 @@ def _machine_sets(
         machine
         for name in sorted(named)
         if not mapping(named[name]["metadata"].get("labels")).get(POOL_LABEL)
-        and (machine := _machine(named[name])).get("kind") == cloud.provider_kind
+        and (machine := mapping(value_at(named[name], MACHINE))).get("kind") == cloud.provider_kind
     ]
     path = f"connection.{cloud.connection}"
     if not machines:
@@ -174,8 +175,3 @@ def _permissions(
     }
     wanted = (("create", *kind) for kind in sorted(kinds, key=str))
     ask_permissions(cluster, wanted, "pools", "the pools need", answers)
-
-
-def _machine(one: Mapping[str, Any]) -> dict[str, Any]:
-    template = mapping(mapping(one.get("spec")).get("template"))
-    return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))

@@ -38,7 +38,8 @@ def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterab
     for pool in pools:
         yield from validate_pool(pool, prefix, spec)
     yield from CLOUDS[spec.platform].validate_fleet(spec)
-    yield from _rules("fleet", spec=spec)
+    threshold = ClusterAutoscaler().scale_down_gpu_utilization_threshold
+    yield from _rules("fleet", spec=spec, threshold=threshold)
     yield from _charts(addons)
     yield from _versions(addons)
     yield from _driver(addons.gpu_operator)
@@ -123,14 +124,6 @@ def _autoscaler(addon: ClusterAutoscaler) -> Iterator[Finding]:
     for name in ("version", "values"):
         if name in written and getattr(addon, name):
             yield _finding("openshift-autoscaler-chart", f"{_SCALER}.{name}")
-    default = ClusterAutoscaler().scale_down_gpu_utilization_threshold
-    if addon.scale_down_gpu_utilization_threshold != default:
-        yield _finding(
-            "openshift-autoscaler-gpu-threshold",
-            _SCALER,
-            limit=default,
-            found=addon.scale_down_gpu_utilization_threshold,
-        )
 
 
 def _said(written: Any, typed: Any) -> Any:

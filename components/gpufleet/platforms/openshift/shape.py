@@ -17,6 +17,8 @@ from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of
 from gpufleet.spec.platforms.openshift import MachineHealth
 
 MACHINE_NAMESPACE = "openshift-machine-api"
+MACHINE = "spec.template.spec.providerSpec.value"
+"""Path of the machine in a MachineSet."""
 ACCELERATOR_LABEL = "cluster-api/accelerator"
 """Makes the autoscaler count a node's whole GPUs, and treat a node without any as one whose driver
 is not ready yet. So only nodes that will offer `nvidia.com/gpu` have it: a node whose GPUs are all

@@ -6,7 +6,6 @@ openshift/machine-api-provider-aws bf5b668 `pkg/actuators/machine/instances.go` 
 `pkg/webhooks/machine_webhook.go`; all read 2026-11-23.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -205,8 +204,6 @@ def _named(name: Any) -> MANIFEST:
     return {"filters": [{"name": "tag:Name", "values": [name]}]}
 
 
-RESERVATION = re.compile(r"^cr-[0-9a-f]{17}$")
-"""The only form of a reservation's id that the machine API accepts."""
 OVERWRITTEN = ("Name",)
 OVERWRITTEN_PREFIX = "kubernetes.io/cluster/"
 """Tags that the machine API removes from a machine and writes itself."""
@@ -220,14 +217,6 @@ def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     why = "a Capacity Block is in one zone" if block else None
     yield from validate_zones(pool, pool.spec.zones, why, region)
     yield from validate_block(pool)
-    for index, entry in enumerate(pool.capacity):
-        if entry.reserved is not None and not RESERVATION.match(entry.reserved.id):
-            yield _finding(
-                "openshift-reservation-id",
-                f"{pool.path}.capacity[{index}]",
-                found=entry.reserved.id,
-                limit=RESERVATION.pattern,
-            )
     yield from _rules("pool", pool.path, pool=pool)
 
 

@@ -171,20 +171,5 @@ def validate_gcp_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     options = pool.spec.openshift_gcp or OpenShiftGcpOptions()
     taken = boot_disks(row) or DISK_TYPES
     possible = [kind for kind in taken if kind in DISK_TYPES]
-    if not possible:
-        yield _finding(
-            "openshift-machine-needs-hyperdisk",
-            pool.path,
-            found=row.name,
-            taken=taken,
-            limit=DISK_TYPES,
-        )
-    elif options.disk_type is not None and options.disk_type not in possible:
-        yield _finding(
-            "openshift-disk-type",
-            pool.path,
-            machine=row.name,
-            allowed=possible,
-            found=options.disk_type,
-        )
-    yield from _rules("pool", pool.path, pool=pool, options=options)
+    known = {"row": row, "taken": taken, "possible": possible, "known": DISK_TYPES}
+    yield from _rules("pool", pool.path, pool=pool, options=options, **known)
