@@ -79,6 +79,12 @@ CORRECTED: dict[tuple[str, str], str] = {
     ("RTX-PRO-6000-BLACKWELL-96GB", "boards"): "nvidia-smi-memory",
     ("RTX-PRO-6000-BLACKWELL-96GB", "rates"): "rtx-pro-6000-evidence",
     **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
+    **{
+        (f"Gemma-3-{size}b", column): "hf-configs-maxtext"
+        for size in (4, 12, 27)
+        for column in ("parameters", "active")
+    },
+    **{(f"Llama-4-{name}", "parameters"): "transformers" for name in ("Scout", "Maverick")},
 }  # fmt: skip
 
 ADDED_MODELS = {

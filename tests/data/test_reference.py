@@ -305,7 +305,8 @@ def test_models_keep_every_column(catalogue: Catalogue) -> None:
         assert model.tied_embeddings == (row["tied"] == "1")
         assert model.kv_heads == (None if row["n_kv"] == "-" else int(row["n_kv"]))
         assert model.head_dim == (None if row["d"] == "-" else int(row["d"]))
-        assert model.parameters == Decimal(row["N_B"]) * 10**9
+        if same(model.name, "parameters"):
+            assert model.parameters == Decimal(row["N_B"]) * 10**9
         if same(model.name, "active"):
             assert model.active_parameters == Decimal(row["N_act_B"]) * 10**9
         assert model.kv_bytes_per_token == int(row["kv_B_per_token_bf16"])

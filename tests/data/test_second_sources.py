@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.catalogue.software_rows import shape_of_config
 from tests.data.second_sources import DRAWN, RECORDED, draw, rows
 
 CLOUDS = RECORDED.with_name("cloud_rows.jsonl")
@@ -39,6 +40,8 @@ def _field(row: dict[str, Any], path: str) -> Any:
 def test_a_row_is_what_the_second_source_says(check: dict[str, Any]) -> None:
     assert check["verdict"] in VERDICTS
     row = dict(rows(check["table"]))[check["row"]]
+    if "config" in row:
+        row = shape_of_config(row["config"]) | row
     if check["verdict"] == "not verifiable":
         assert check["notes"]
         assert not check["found"]

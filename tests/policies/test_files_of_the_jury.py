@@ -315,6 +315,18 @@ def test_values_below_the_name_of_a_dependency_are_those_of_its_chart(said):
     found = said(text, "charts/gpu-operator/values.yaml")
     assert set(found) == {"gpu-operator-choice-unknown"}
     assert found["gpu-operator-choice-unknown"].path == "gpu-operator.mig.strategy"
+    beside = f"kube-prometheus-stack: {{grafana: {{enabled: false}}}}\n{text}"
+    assert set(said(beside, "charts/gpu-stack/values.yaml")) == set(found)
+
+
+def test_values_of_a_known_chart_may_name_a_dependency(said):
+    """vllm-project/production-stack helm/values.yaml."""
+    gpus = "requestGPUType: nvidia.com/gpu, requestGPU: 1"
+    engine = "vllmConfig: {tensorParallelSize: 2}, repository: vllm/vllm-openai, tag: v0.10.0"
+    model = f"{{name: chat, modelURL: a/b, replicaCount: 1, {gpus}, {engine}}}"
+    text = f"servingEngineSpec: {{modelSpec: [{model}]}}\n"
+    below = f"{text}kube-prometheus-stack: {{enabled: false}}\n"
+    assert set(said(below, "helm/values.yaml")) == set(said(text, "helm/values.yaml")) != set()
 
 
 OLD = """

@@ -169,7 +169,7 @@ def test_sharding_conserves(
     parallel = replace(data.draw(spreads(model, training=training)), expert=1)
     whole = weight_bytes(model, WEIGHT_FORMATS["bf16"])
     stages = stage_weights(model, whole, parallel, training=training)
-    copies = whole.other * (parallel.tensor - 1)
+    copies = (whole.other + whole.replicated) * (parallel.tensor - 1)
     if whole.head == 0 and parallel.pipeline > 1 and model.has_head:
         copies += whole.embeddings
     assert sum(stages) * parallel.tensor == (

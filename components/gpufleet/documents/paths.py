@@ -1,7 +1,7 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -57,20 +57,24 @@ def _keys(path: str) -> list[str]:
 _Steps = tuple[str | int, ...]
 
 
-def values_at(
-    value: Any, path: str | Sequence[str], steps: _Steps = ()
-) -> Iterator[tuple[_Steps, Any]]:
+def values_at(value: Any, path: str | Sequence[str]) -> list[tuple[_Steps, Any]]:
     """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list."""
-    key, *rest = path.split(".") if isinstance(path, str) else path or ("",)
-    name = key.removesuffix("[]")
-    held = as_mapping(value) or {}
-    if not key:
-        yield steps, value
-    elif name == key and name in held:
-        yield from values_at(held[name], rest, (*steps, name))
-    elif name != key:
-        for index, one in enumerate(as_list(held.get(name)) or []):
-            yield from values_at(one, rest, (*steps, name, index))
+    found: list[tuple[_Steps, Any]] = [((), value)]
+    for key in (_keys(path) if isinstance(path, str) else path) if path else ():
+        name, below = key.removesuffix("[]"), list[tuple[_Steps, Any]]()
+        for steps, here in found:
+            held = as_mapping(here)
+            if held is None or name not in held:
+                continue
+            if name == key:
+                below.append(((*steps, name), held[name]))
+            else:
+                entries = enumerate(as_list(held[name]) or [])
+                below += [((*steps, name, index), one) for index, one in entries]
+        if not below:
+            return []
+        found = below
+    return found
 
 
 def at_steps(document: Any, steps: Iterable[str | int]) -> Any:

@@ -32,8 +32,21 @@ RULES = rule_table(
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text whose schema is known, and name the others."""
     report = CheckReport(RULES, texts=Path(__file__).parent)
-    found = list(objects(read))
-    judged = [(p, o) for p, o in found if has_schema(o.get("apiVersion"), o.get("kind"))]
+    judged = False
+    for path, item in objects(read):
+        if not has_schema(item.get("apiVersion"), item.get("kind")):
+            report.say(
+                "object-version-unknown",
+                child(path, "kind"),
+                apiversion=item.get("apiVersion"),
+                kind=item.get("kind"),
+            )
+            continue
+        judged = True
+        report_problems(schema_problems(item), CODES, report, path)
+        if context.minor is not None:
+            for problem in newer_problems(item, context.minor):
+                report_problem(problem, CODES, report, path, "object-field-too-new")
     if not judged:
         report.say(
             "object-nothing-to-judge",
@@ -41,18 +54,4 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             kinds=", ".join(sorted(schema_kinds())[:3]),
             count=len(schema_kinds()),
         )
-    for path, item in found:
-        if (path, item) in judged:
-            report_problems(schema_problems(item), CODES, report, path)
-            if context.minor is not None:
-                for problem in newer_problems(item, context.minor):
-                    code = "object-field-too-new"
-                    report_problem(problem, CODES, report, path, code)
-        else:
-            report.say(
-                "object-version-unknown",
-                child(path, "kind"),
-                apiversion=item.get("apiVersion"),
-                kind=item.get("kind"),
-            )
     return report.validation()

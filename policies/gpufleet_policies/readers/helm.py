@@ -131,7 +131,7 @@ def of_values(
     pods = workload_of_values(chart_row.name, values, locator, inside_wrapper)
     if pods is not None:
         yield pods
-    elif chart_row.kind is None:
+    elif chart_row.kind is None and chart_row.of_gpus:
         reason = f"no rule reads the values of the chart {chart_row.name}"
         yield NotJudged(
             locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place

@@ -1,7 +1,6 @@
 """One Kubernetes object as facts, whatever its kind."""
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -142,7 +141,7 @@ def refused_shape(
         locator=locator,
         annotations=known_texts(inside(document, "metadata.annotations")),
         kind=KIND,
-        text=json.dumps(document, default=str),
+        document=document,
         complete=False,
     )
 

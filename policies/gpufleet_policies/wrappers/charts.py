@@ -28,6 +28,8 @@ class KnownChart:
     """Kind of `gpufleet check` that validates its values."""
     holds: tuple[tuple[str, str], ...] = ()
     """Path of a mapping in its values, and the kind of configuration each entry of it is."""
+    of_gpus: bool = True
+    """Whether its values can ask for GPUs or configure them."""
 
 
 def _chart(row: Mapping[str, Any]) -> KnownChart:
@@ -37,6 +39,7 @@ def _chart(row: Mapping[str, Any]) -> KnownChart:
         tuple(map(frozenset[str], row.get("signs", ()))),
         row.get("kind"),
         tuple(row.get("holds", {}).items()),
+        row.get("of_gpus", True),
     )
 
 
@@ -98,9 +101,9 @@ def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
 def dependency_of(document: Mapping[str, Any]) -> tuple[str, KnownChart] | None:
     """The key and the chart of values for a chart that has a known one as its dependency: Helm
     passes it the values below its name."""
-    for key, below in document.items():
-        chart = _BY_NAME.get(key)
-        if chart is not None and isinstance(below, Mapping):
+    for key, chart in () if chart_of_keys(document) else _BY_NAME.items():
+        below = document.get(key)
+        if isinstance(below, Mapping):
             return (key, chart) if reads_most_of(chart, cast("Mapping[str, Any]", below)) else None
     return None
 

@@ -50,6 +50,18 @@ def _device_plugin(tolerations: list[dict[str, Any]], **chosen: str) -> Thing:
     return of_kind("DaemonSet", "apps/v1", "plugin", spec, namespace="kube-system")
 
 
+_STACK = "kube-prometheus-stack"
+
+
+def _chooses_all(selector: str) -> Thing:
+    values = {"prometheus": {"prometheusSpec": {f"{selector}NilUsesHelmValues": False}}}
+    return release(_STACK, "80.0.0", values, "monitoring")
+
+
+def _monitors(kind: str) -> Thing:
+    return of_kind(kind, "monitoring.coreos.com/v1", "gpus", {}, namespace="monitoring")
+
+
 CASES = (
     Case(
         "kai-sharing-off",
@@ -225,5 +237,47 @@ CASES = (
         "needs 16 GPUs during a rolling update, which starts new pods before it ends old ones",
         ADVICE,
         alongside=(node(),),
+    ),
+    *(
+        Case(
+            "monitor-not-chosen",
+            _chooses_all(selector),
+            release(_STACK, "80.0.0", {}, "monitoring"),
+            says,
+            ADVICE,
+            alongside=(FLEET, monitored),
+        )
+        for selector, monitored, says in (
+            (
+                "serviceMonitorSelector",
+                release("dcgm-exporter", "4.8.2", {}),
+                "Release gpu/dcgm-exporter gives its ServiceMonitor none: nothing is scraped",
+            ),
+            (
+                "serviceMonitorSelector",
+                operator("v26.3.0", {"dcgmExporter": {"serviceMonitor": {"enabled": True}}}),
+                "Release gpu/gpu-operator gives the ServiceMonitor of the exporter none: nothing",
+            ),
+            (
+                "podMonitorSelector",
+                release("dynamo-platform", "1.2.1", {}),
+                "and Release gpu/dynamo-platform makes PodMonitors without it: nothing",
+            ),
+            (
+                "serviceMonitorSelector",
+                _monitors("ServiceMonitor"),
+                "chooses ServiceMonitors by the label release, and ServiceMonitor monitoring/gpus",
+            ),
+            (
+                "podMonitorSelector",
+                _monitors("PodMonitor"),
+                "chooses PodMonitors by the label release, and PodMonitor monitoring/gpus has none",
+            ),
+            (
+                "ruleSelector",
+                _monitors("PrometheusRule"),
+                "PrometheusRule monitoring/gpus has none: no alert is evaluated",
+            ),
+        )
     ),
 )

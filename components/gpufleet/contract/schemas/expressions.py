@@ -101,7 +101,7 @@ def _broken(schema: Schema, value: Any, steps: Steps) -> Iterator[tuple[Steps, s
 
 
 def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
-    context = cel().Context({"self": value}, functions())
+    context = cel().Context({"self": value}, functions(" ".join(rules)))
     for rule in rules:
         try:
             holds = compiled(rule).execute(context)

@@ -12,9 +12,8 @@ where its family has that rule. Configurations of programs are kinds of the vers
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.paths import at_steps, values_at
 from gpufleet.documents.shapes import as_mapping
 
-_FUNCTIONS = {"isJson": lambda text: json_problem(text) is None}  # pyright: ignore
 _CONDITION = SchemaProblemKind.CONDITION
 
 
@@ -41,21 +39,21 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
-    version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    groups = version.rpartition("/")[0], version
+    about = _rows(str(document.get("apiVersion")), str(document.get("kind")))
+    written = _keys(document) if about else set[str]()
     held: dict[str, list[tuple[tuple[str | int, ...], Any]]] = {}
-    contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
-    about = chain.from_iterable(refusals().get(f"{one}/{kind}", ()) for one in groups)
-    for row, path in ((one, path) for one in about for path in one["at"]):
+    contexts: dict[tuple[Any, ...], Any] = {}  # making one for CEL is slow
+    for row, path, needed in (one for one, keys in about if keys <= written):
         if path not in held:
-            held[path] = list(values_at(document, path))
+            held[path] = values_at(document, path)
         for steps, value in held[path]:
-            if not all(any(True for _ in values_at(value, k)) for k in _needed(row["rule"])):
+            if not all(values_at(value, keys) for keys in needed):
                 continue
-            key = (id(value), "object" in row["rule"])
+            called = _called(row["rule"])
+            key = (id(value), "object" in row["rule"], *called)
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
-                contexts[key] = cel().Context(names, _FUNCTIONS | functions())
+                contexts[key] = cel().Context(names, called)
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
@@ -65,6 +63,44 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 at, fix, code = path_of(place), row.get("fix"), row.get("code", "")
                 yield SchemaProblem(what, at, message, fix, place, found, code=code)
+
+
+@cache
+def _called(rule: str) -> dict[str, Callable[..., Any]]:
+    return functions(rule) | ({"isJson": _is_json} if "isJson" in rule else {})
+
+
+def _is_json(text: str) -> bool:
+    return json_problem(text) is None
+
+
+_Row = tuple[Mapping[str, Any], str, tuple[Sequence[str], ...]]
+
+
+@cache
+def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
+    """Each row and path for a kind, with what `_needed` has for it, and all keys of these paths."""
+    found: list[tuple[_Row, frozenset[str]]] = []
+    for group in (version.rpartition("/")[0], version):
+        for row in refusals().get(f"{group}/{kind}", ()):
+            needed = _needed(row["rule"])
+            for path in row["at"]:
+                words = [word for keys in (path.split("."), *needed) for word in keys]
+                found.append(((row, path, needed), frozenset(map(_key, words)) - {""}))
+    return found
+
+
+def _key(word: str) -> str:
+    return word.removesuffix("[]")
+
+
+def _keys(value: Any) -> set[str]:
+    """The keys of all mappings in a value."""
+    found: set[str] = set(as_mapping(value) or ())
+    for one in value.values() if found else value:
+        if type(one) in (dict, list):
+            found |= _keys(one)
+    return found
 
 
 _NEEDED = re.compile(
@@ -77,7 +113,6 @@ _NEEDED = re.compile(
 """An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
 
 
-@cache
 def _needed(rule: str) -> tuple[Sequence[str], ...]:
     """Keys below `self` without any of which no object breaks a rule: it is not evaluated then."""
     parts, depth = [""], 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.platforms.vsphere.machine_arguments import PoolMachine, node_labels
@@ -19,7 +19,7 @@ from gpufleet.platforms.vsphere.node_join import (
     join_user_data,
 )
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 """Formats of first-boot data."""
@@ -27,85 +27,21 @@ CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 
 def validate_first_boot(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
     """Errors in `join` and `userData` of a connection, before any resource is created."""
+    join, names = connection.get("join"), sorted(kubelet_arguments(pool))
     chosen = connection.get("userDataFormat", CLOUD_INIT)
-    if chosen not in (CLOUD_INIT, IGNITION):
-        yield _finding(
-            "vsphere-user-data-format-unknown",
-            found=chosen,
-            cloud_init=CLOUD_INIT,
-            ignition=IGNITION,
-        )
-    if connection.get("vendorData") is not None and chosen == IGNITION:
-        yield _finding("vsphere-vendor-data-unread")
-    join = connection.get("join")
-    if join is None:
-        yield from _unread(pool)
-        return
-    if connection.get("userData") is not None:
-        yield _finding("vsphere-join-and-user-data")
+    known = {"connection": connection, "chosen": chosen, "join": join, "names": names}
     methods = [method.value for method in JoinMethod]
-    if join["method"] not in methods:
-        yield _finding("vsphere-join-method-unknown", method=join["method"], methods=methods)
+    yield from _rules("first-boot", pool.path, pool=pool, methods=methods, **known)
+    if join is None or join["method"] not in methods:
         return
-    method = JoinMethod(join["method"])
-    yield from _kubelet_arguments(join.get("kubeletArguments") or {}, method)
-    yield from _managers(join.get("kubeletArguments") or {}, method, pool)
-    if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
-        yield _finding("vsphere-join-without-authority")
-    if method is JoinMethod.OPENSHIFT:
-        yield from _openshift(join, chosen, pool)
-    elif join.get("token") is None:
-        yield _finding("vsphere-join-without-token", method=method.value)
-
-
-def _unread(pool: Pool) -> Iterator[Finding]:
-    """`kubelet` of a pool whose nodes join by data or a template that gpufleet does not write."""
-    if kubelet_arguments(pool):
-        yield _finding(
-            "kubelet-setting-not-here",
-            pool.path,
-            value=sorted(kubelet_arguments(pool)),
-            limit="connection.join",
-        )
-
-
-def _kubelet_arguments(given: Mapping[str, Any], method: JoinMethod) -> Iterator[Finding]:
+    given: Mapping[str, Any] = join.get("kubeletArguments") or {}
     where = "connection.join.kubeletArguments"
-    if given and method is JoinMethod.OPENSHIFT:
-        yield _finding("vsphere-kubelet-arguments-unused", where)
     if taken := sorted(POOL_ARGUMENTS & given.keys()):
         yield _finding("vsphere-kubelet-arguments-taken", where, taken=taken)
     if dashed := sorted(name for name in given if name.startswith("-")):
         yield _finding("vsphere-kubelet-arguments-dashed", where, dashed=dashed)
-
-
-def _managers(given: Mapping[str, Any], method: JoinMethod, pool: Pool) -> Iterator[Finding]:
-    """`kubelet` of the pool if first-boot data cannot set it, or if it is set twice."""
-    declared = kubelet_arguments(pool)
-    if declared and method is JoinMethod.OPENSHIFT:
-        yield _finding(
-            "kubelet-setting-not-here/openshift",
-            pool.path,
-            value=sorted(declared),
-            limit=method.value,
-        )
-    if "reserved-memory" in declared and method in (JoinMethod.RKE2, JoinMethod.K3S):
-        yield _finding(
-            "kubelet-setting-not-here/memory", pool.path, limit=method.value, value="static"
-        )
-    if twice := sorted(given.keys() & declared.keys()):
+    if twice := sorted(given.keys() & set(names)):
         yield _finding("vsphere-kubelet-arguments-taken/pool", value=twice)
-
-
-def _openshift(join: Mapping[str, Any], chosen: str, pool: Pool) -> Iterator[Finding]:
-    if chosen != IGNITION:
-        yield _finding("vsphere-join-needs-ignition", found=chosen, ignition=IGNITION)
-    if join.get("caCertificate") is None:
-        yield _finding("vsphere-join-without-authority/openshift")
-    if pool.taints:
-        yield _finding(
-            "vsphere-join-openshift-taints", pool.path, taints=[taint.key for taint in pool.taints]
-        )
 
 
 def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pulumi.runtime.config import get_config, is_config_secret
 from gpufleet.arguments.wired_components import VsphereGpuNodeGroupArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.declarations import compiled_pool
@@ -25,14 +25,14 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     place_inputs,
     pool_machines,
 )
-from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
+from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS
 from gpufleet_vcenter.node import BATCH, GROUP, OWNER, VcenterResource
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
@@ -175,17 +175,10 @@ def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
 def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterator[Finding]:
     """Errors in the connection, before any resource is created."""
     chosen = connection.get("preflight", PREFLIGHT[0])
-    if chosen not in PREFLIGHT:
-        yield _finding("vsphere-preflight-unknown", chosen=chosen, preflight=PREFLIGHT)
-    adapter = connection.get("networkAdapter")
-    if adapter not in (None, *ADAPTERS):
-        yield _finding("vsphere-network-adapter-unknown", found=adapter, adapters=ADAPTERS)
+    known = {"chosen": chosen, "preflight": PREFLIGHT, "adapters": ADAPTERS}
+    yield from _rules("connection", "", connection=connection, options=options, **known)
     yield from _validate_password(connection)
     yield from _validate_meta_data(connection, options)
-    if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
-        yield _finding("vsphere-joined-without-join")
-    if options.replace_not_ready_minutes is not None and connection.get("kubernetes") is None:
-        yield _finding("vsphere-replacing-without-kubernetes")
     cluster = connection.get("kubernetes") or {"kubeconfig": "none"}
     for path, reason in problems_of(KubernetesAccess, cluster):
         where = ".".join(filter(None, ("connection.kubernetes", path)))

@@ -24,9 +24,6 @@ from gpufleet.spec.platforms.vsphere_devices import named_twice
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
-"""Prefixes of vCenter's names of guests that cannot be GPU nodes, in lower case."""
-
 
 def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     """Findings on the `vsphere` section of every pool."""
@@ -38,7 +35,8 @@ def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
 def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     pool, path, gpus_per_node = compiled.spec, compiled.path, compiled.gpus_per_node
     place = f"{path}.vsphere"
-    yield from _rules("pool", path, pool=compiled, options=options)
+    needed = {"numa": NUMA_HARDWARE, "dynamic": DYNAMIC_HARDWARE}
+    yield from _rules("pool", path, pool=compiled, options=options, **needed)
     yield from _addresses(options, gpus_per_node, place)
     yield from _twice(options, place)
     yield from _dynamic(options, compiled.gpu, place)
@@ -72,7 +70,6 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
 
 
 def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
-    version = options.hardware_version
     for cores, name, code, parts in (
         (options.cores_per_socket, "coresPerSocket", "vsphere-cores-per-socket", "sockets"),
         (options.cores_per_numa_node, "coresPerNumaNode", "vsphere-cores-per-numa-node", "nodes"),
@@ -86,24 +83,6 @@ def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
                 f"write {max(divides)}, or remove it",
                 found=cores,
             )
-    dynamic = options.attachment is Attachment.DYNAMIC_DIRECT_PATH
-    dynamic = dynamic or (options.nics is not None and bool(options.nics.device_ids))
-    numa = options.cores_per_numa_node is not None
-    for what, declared, least, otherwise in (
-        ("coresPerNumaNode", numa, NUMA_HARDWARE, "remove coresPerNumaNode"),
-        ("Dynamic DirectPath", dynamic, DYNAMIC_HARDWARE, "name devices by their addresses"),
-    ):
-        if declared and version is not None and version < least:
-            yield _finding(
-                "vsphere-hardware-version-too-low",
-                place,
-                found=version,
-                what=what,
-                limit=least,
-                otherwise=otherwise,
-            )
-    if options.guest_id is not None and options.guest_id.lower().startswith(NOT_LINUX):
-        yield _finding("vsphere-guest-not-linux", place, found=options.guest_id)
 
 
 def _twice(options: VsphereOptions, place: str) -> Iterable[Finding]:
