@@ -256,9 +256,8 @@ def test_a_queue_alone_needs_no_cohort():
     # Kueue's own definition: borrowingLimit must be nil when cohort is empty.
     alone = {"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}
     assert said(queue(alone), LOCAL) == {}
-    assert said(queue(alone), LOCAL, queue(alone, name="product")) == {
-        "quota-stranded": Level.ADVISORY
-    }
+    # A team that lends its GPUs to no one wants it so.
+    assert said(queue(alone), LOCAL, queue(alone, name="product")) == {}
 
 
 def test_a_queue_of_production_may_borrow_without_a_limit():

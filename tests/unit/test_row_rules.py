@@ -28,6 +28,7 @@ FOLDERS = sorted(table.parent for table in ROOT.rglob("findings.jsonl"))
 SUBJECTS: Mapping[str, Any] = {
     "spec": FleetSpec,
     "pool": Pool | GpuPool,
+    "old": Pool,
     "pools": Sequence[Pool],
     "machines": Sequence[Machine],
     "row": InstanceType,

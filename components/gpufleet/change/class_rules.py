@@ -7,7 +7,6 @@ from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.spec.base import Ownership
 
 _finding = findings_in(__file__)
 
@@ -105,21 +104,6 @@ def _short(one: FieldDifference) -> str:
     """A difference with its values, if they are short."""
     long = max(len(one.old), len(one.new)) > _LONG
     return one.field if long else f"{one.field} ({one.old} -> {one.new})"
-
-
-def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
-    """Nodes that `pulumi up` deletes because they are no longer declared, or declared elsewhere."""
-    if old.platform != new.platform:
-        yield _finding(
-            "change-moves-platform",
-            new=new.name,
-            old=old.platform.name,
-            platform=new.platform.name,
-        )
-    elif old.ownership is Ownership.MANAGED:
-        yield _finding("change-gives-up-nodes", new.path, new=new.name, found=new.ownership.value)
-    elif new.spec.import_id is None:
-        yield _finding("change-doubles-nodes", new.path, new=new.name)
 
 
 def _addon(field: str) -> str:

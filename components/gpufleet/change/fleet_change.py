@@ -9,7 +9,6 @@ from gpufleet.change.class_rules import (
     unknown,
     validate_addons,
     validate_nodes,
-    validate_ownership,
     validate_refused,
     validate_versions,
 )
@@ -52,6 +51,7 @@ from gpufleet.change.transition_rules import (
 )
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.fleet.cut_over import cut_over, is_cut_over
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
@@ -59,6 +59,8 @@ from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.previous_sharing import IN_PLACE
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import LayoutChange, Provisioner
+
+_rules = rules_in(__file__)
 
 
 def change_plan(
@@ -96,7 +98,7 @@ def change_plan(
             continue
         if one.platform != two.platform or _managed(one) != _managed(two):
             changes.append(_taken_over(one, two, (old, new), counts[name]))
-            findings += validate_ownership(one, two)
+            findings += _rules("ownership", two.path, old=one, pool=two)
             continue
         inputs = input_differences(old, new, name)
         known = bool(resources_of(old, name) and resources_of(new, name))

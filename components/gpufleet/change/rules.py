@@ -8,11 +8,12 @@ from gpufleet.change.plan import NodeChangeKind, PoolChange
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, findings_in, warning
+from gpufleet.findings.row_rules import rules_in
 from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
 from gpufleet.partition.partition import Partition
-from gpufleet.spec.pool import Intent, Provisioner
+from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _DRAIN = (
     "a drain does not end within its time: a disruption budget or a pod without controller holds "
@@ -191,8 +192,7 @@ def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
 
 
 def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.intent is Intent.TRAINING:
-        yield _finding("change-ends-jobs", new.path, new=new.name)
+    yield from _rules("recut", new.path, pool=new)
     gone = sorted(set(old.advertised) - set(new.advertised))
     if gone:
         yield _finding("change-takes-resources-away", new.path, resources=gone, new=new.name)

@@ -210,7 +210,9 @@ def _job(document: dict[str, Any], fields: JobFields) -> JobFacts:
         deadline_parent_written=unknown(parent)
         if holder is UNKNOWN
         else known(is_mapping(holder), place=parent),
-        retries=number(fields.retries),
+        retries=number(fields.retries)
+        if at(document, fields.retries.replace("backoffLimit", "podFailurePolicy")) is None
+        else unknown(fields.retries),
         retries_place=fields.retries,
         restarts=number(fields.restarts),
         restarts_place=fields.restarts,

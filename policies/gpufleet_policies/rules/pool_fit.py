@@ -88,20 +88,23 @@ def _spot_pool(pool: NodePool) -> str:
 
 @written_rule("spot-for-tightly-coupled-training")
 def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
-    if not is_training(workload) or saves_checkpoints(workload):
+    """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it.
+
+    Or a Job without retries and without a policy for failures: an interruption is one.
+    """
+    once = workload.locator.kind == "Job" and workload.job and workload.job.retries.found == 0
+    if (not once and not is_training(workload)) or saves_checkpoints(workload):
         return
     for group, asked, pods in gpu_groups(workload):
-        if pods < 2:
+        if pods < 2 and not once:
             continue
         pools = pools_for(context, group)
         if not pools or not all(p.capacity.found == frozenset({"spot"}) for p in pools):
             continue
-        yield finding(
-            where=group.where,
-            found=f"{pods} pods of {asked} GPU(s) train together on "
-            f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
-        )
+        names = ", ".join(pool.name for pool in pools)
+        what = "runs" if once else f"{pods} pods of {asked} GPU(s) train together"
+        lacks = "with backoffLimit 0" if once else "and no checkpoint is declared"
+        yield finding(where=group.where, found=f"{what} on {names}, spot only, {lacks}")
 
 
 def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:

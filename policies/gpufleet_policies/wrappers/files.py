@@ -113,11 +113,13 @@ def helmfile(document: Document) -> Iterator[WrappedRelease]:
             else ValuesSource(f"{place}.{at}", one)
             for at, one in items_at(entry, "values")
         ]
-        for key in _UNREAD & entry.keys():
+        for key in (one for one in _UNREAD if entry.get(one, True) is not True):
             held = HeldElsewhere("values", f"of {key}")
             sources.append(ValuesSource(f"{place}.{key}", held=held))
         sources += single_values((f"{place}.{at}", one) for at, one in entries_at(entry, "set"))
         chart, held = _chart(text_at(entry, "chart"), repositories)
+        if entry.get("installed") is False and held is None:
+            continue
         yield WrappedRelease(
             chart,
             text_at(entry, "version") or None,

@@ -34,7 +34,8 @@ class Holder:
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Key -> text, of a ConfigMap or Secret."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Key -> path of the file that a generator reads it from; `chart` -> the folder of a chart."""
+    """Key -> path of the file that a generator reads it from; `chart` -> the folder of a chart;
+    other keys of a HelmChart: its files of values."""
     chart: str | None = None
     version: str | None = None
 
@@ -62,13 +63,14 @@ def holders_of(document: Mapping[str, Any], path: str = "") -> Iterator[Holder]:
         yield Holder(kind, name, namespace, chart=chart or None, version=version or None)
     elif kind == "HelmChart" and group in ("source.toolkit.fluxcd.io", "helm.cattle.io"):
         is_folder = text_at(document, "spec.sourceRef.kind") in FOLDERS
+        files = {at: str(file) for at, file in items_at(document, "spec.valuesFiles")}
         yield Holder(
             kind if group.startswith("source.") else f"{kind} of {group}",
             name,
             namespace,
             chart=chart_name(text_at(document, "spec.chart")) or None,
             version=text_at(document, "spec.version") or None,
-            files={"chart": text_at(document, "spec.chart")} if is_folder else {},
+            files={"chart": text_at(document, "spec.chart")} | files if is_folder else {},
         )
     elif not kind and PurePosixPath(path.replace("\\", "/")).name in _CHART_FILES:
         yield Holder(

@@ -36,6 +36,8 @@ TRAIN: dict[str, Any] = {
 }
 WORKER = "spec.pytorchReplicaSpecs.Worker.template.spec"
 EFA = {f'{WORKER}.containers[0].resources.limits."vpc.amazonaws.com/efa"': 32}
+ONE: dict[str, Any] = {**PLAIN, LIMITS: {"nvidia.com/gpu": 8}}
+IGNORED = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 MAY_STOP = 'metadata.annotations."gpufleet.dev/interruptible"'
 CHECKPOINTS = {'metadata.annotations."gpufleet.dev/checkpoint-seconds"': "600"}
 TEMPLATE = Thing(
@@ -78,6 +80,15 @@ CASES = (
         training({**EFA, **CHECKPOINTS}),
         training(EFA),
         "2 pods of 8 GPU(s) train together on gpu, spot only, and no checkpoint is declared",
+        Level.ADVISORY,
+        alongside=(*QUIET, SPOT, TEMPLATE),
+    ),
+    # jordann6/gpu-platform gpu-job.yaml: Jobs without retries on nodes that are bought as spot.
+    Case(
+        "spot-for-tightly-coupled-training",
+        job({**ONE, "spec.podFailurePolicy": IGNORED, "spec.backoffLimit": 0}),
+        job({**ONE, "spec.backoffLimit": 0}),
+        "runs on gpu, spot only, with backoffLimit 0; each interruption ends the work",
         Level.ADVISORY,
         alongside=(*QUIET, SPOT, TEMPLATE),
     ),

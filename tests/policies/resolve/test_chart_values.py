@@ -348,3 +348,45 @@ def test_a_namespace_that_is_not_known_is_not_part_of_a_name(tmp_path: Path) -> 
     )
     write(tmp_path, CHART | {"set.yaml": written})
     assert [one["object"] for one in of(FEWER, audit(tmp_path))] == ["Deployment llm"]
+
+
+@NEEDED
+def test_a_chart_that_helmfile_does_not_install_is_listed(tmp_path: Path) -> None:
+    eight = {"charts/server/values.yaml": "gpus: 8\nreplicas: 1\nname: llm\n"}
+    one = "releases: [{name: llm, chart: ./charts/server, installed: INSTALLED}]\n"
+    for installed, errors, listed in (("true", 1, []), ("false", 0, ["server"])):
+        write(tmp_path, CHART | eight | {"helmfile.yaml": one.replace("INSTALLED", installed)})
+        found = audit(tmp_path)
+        assert len(of(FEWER, found)) == errors
+        left = [one["object"] for one in found["notJudged"] if one["what"] == "render"]
+        assert [Path(one).name for one in left] == listed
+
+
+FLUX_CHART = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmChart
+metadata: {name: llm, namespace: flux}
+spec:
+  chart: ./charts/server
+  sourceRef: {kind: GitRepository, name: fleet}
+  valuesFiles: [./charts/server/values.yaml, ./charts/server/values-prod.yaml]
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: llm, namespace: flux}
+spec:
+  targetNamespace: serving
+  chartRef: {kind: HelmChart, name: llm}
+"""
+
+
+@NEEDED
+@pytest.mark.parametrize(("prod", "errors"), [(8, 1), (1, 0)])
+def test_the_files_of_values_of_a_chart_of_flux_are_read(
+    tmp_path: Path, prod: int, errors: int
+) -> None:
+    """fluxcd/source-controller api/v1 helmchart_types.go: `valuesFiles`."""
+    own = f"gpus: {9 - prod}\nreplicas: 1\nname: llm\n"
+    files = {"charts/server/values.yaml": own, "charts/server/values-prod.yaml": f"gpus: {prod}\n"}
+    write(tmp_path, CHART | files | {"clusters/llm.yaml": FLUX_CHART})
+    assert len(of(FEWER, audit(tmp_path))) == errors

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,6 +143,7 @@ def _open(
     document: Located,
 ) -> None:
     folder = posixpath.dirname(reading.name)
+    unopened = replace(unopened, release=search.with_files(unopened.release, folder))
     choices = search.choices(unopened.release, folder)
     for values in choices or [{}]:
         release = found_elsewhere(
@@ -199,7 +201,7 @@ class _Search:
         self.by_name = {plain(reading.name): reading for reading in readings}
         self.used: set[tuple[str, str]] = set()
         self._given: dict[tuple[str, str], list[_Given]] = {}
-        self._read: dict[str, tuple[Any, Located] | None] = {}
+        self._read: dict[str, Document | None] = {}
         for reading in readings:
             for holder, document in reading.holders:
                 found = self._given.setdefault((holder.kind, holder.name), [])
@@ -268,42 +270,44 @@ class _Search:
                 yield values
             return
         for given in self._meant(held, folder):
-            secret = given.holder.kind == "Secret"
-            text = given.holder.texts.get(held.key)
+            text, file = given.holder.texts.get(held.key), given.holder.files.get(held.key)
+            values = None
             if text is not None:
-                try:
-                    data = yaml_value(text)
-                except UnreadableDocumentError:
-                    continue
-                place = joined("data", f"[{held.key}]")
-                used = (plain(given.reading.name), held.key)
-                data = _without_texts(data) if secret else data
-                yield _Values(data, given.reading, given.document, place, used)
-            elif held.key in given.holder.files:
+                place, used = joined("data", f"[{held.key}]"), (plain(given.reading.name), held.key)
+                with suppress(UnreadableDocumentError):
+                    values = _Values(yaml_value(text), given.reading, given.document, place, used)
+            elif file is not None:
                 own = posixpath.dirname(given.reading.name)
-                name = plain(posixpath.join(own, given.holder.files[held.key]))
-                values = self.values_file(name)
-                if values is not None:
-                    data = _without_texts(values.data) if secret else values.data
-                    yield replace(values, data=data)
+                values = self.values_file(plain(posixpath.join(own, file)))
+            if values is not None:
+                secret = given.holder.kind == "Secret"
+                yield replace(values, data=_without_texts(values.data)) if secret else values
 
     def values_file(self, name: str) -> _Values | None:
         reading = self.by_name.get(name)
         if reading is None or reading.problem:
             return None
         if name not in self._read:
-            document = _first_document(reading.name)
-            self._read[name] = None if document is None else (document.data, document)
+            self._read[name] = _first_document(reading.name)
         found = self._read[name]
-        return None if found is None else _Values(found[0], reading, found[1], "", (name, ""))
+        return None if found is None else _Values(found.data, reading, found, "", (name, ""))
+
+    def with_files(self, release: WrappedRelease, folder: str) -> WrappedRelease:
+        """A release with the files of values that the HelmChart it names has."""
+        held = release.held
+        given = self._meant(held, folder)[:1] if held and held.kind == "HelmChart" else []
+        sources = (
+            ValuesSource(release.place, held=HeldElsewhere("file", file), instead=True)
+            for one in given
+            for key, file in one.holder.files.items()
+            if key != "chart"
+        )
+        return replace(release, sources=(*sources, *release.sources))
 
     def _meant(self, held: HeldElsewhere, folder: str) -> list[_Given]:
         """Targets of a reference: in the same folder, else anywhere."""
-        found = [
-            given
-            for given in self._given.get((held.kind, held.name), [])
-            if given.holder.is_meant_by(held)
-        ]
+        named = self._given.get((held.kind, held.name), [])
+        found = [given for given in named if given.holder.is_meant_by(held)]
         near = [given for given in found if posixpath.dirname(given.reading.name) == folder]
         return near or found
 
@@ -317,14 +321,8 @@ class _Search:
             if own in self.by_name:
                 return own
         bare = bare.lstrip("/")
-        here: str = folder
-        while True:
-            name = plain(posixpath.join(here, bare))
-            if name in self.by_name:
-                return name
-            if here in ("", "/", "."):
-                return None
-            here = posixpath.dirname(here)
+        names = (plain(posixpath.join(one, bare)) for one in folders_above(f"{folder}/_"))
+        return next((name for name in names if name in self.by_name), None)
 
     def folder(self, held: HeldElsewhere, folder: str) -> str:
         """The folder of a chart of the run; empty: it is elsewhere."""
@@ -336,11 +334,13 @@ class _Search:
 
 
 def _first_document(name: str) -> Document | None:
-    """The first document of a file that was read before; None where that cannot be done again."""
+    """The first document of a file that was read before; None where that cannot be done again, and
+    for objects: a path in another repository can be that of an Application here."""
     try:
-        return next(documents_of(Input(name)), None)
+        first = next(documents_of(Input(name)), None)
     except (OSError, UnreadableDocumentError):
         return None
+    return None if first and {"apiVersion", "kind"} <= mapping(first.data).keys() else first
 
 
 def _without_texts(value: Any) -> Any:
