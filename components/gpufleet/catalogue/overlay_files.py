@@ -26,6 +26,7 @@ from gpufleet.catalogue.source import SourceEntry
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_strict
 from gpufleet.findings import Finding, error
+from gpufleet.messages import shown_value
 
 HEAD = ("date", "source")
 
@@ -111,7 +112,7 @@ class _Reader:
         try:
             return value if type(value) is date else date.fromisoformat(str(value))
         except ValueError:
-            message = f"date must be the day the facts are of, found {value!r}"
+            message = f"date must be the day the facts are of, found {shown_value(value)}"
             self.add("overlay-bad-date", f"{file.name}.date", message, "date: 2026-11-20")
             return date.min
 
@@ -162,7 +163,23 @@ def _message(problem: Any) -> str:
         return "is needed"
     if problem["type"] == "extra_forbidden":
         return "is no field of this table (docs/catalogue.md)"
-    return f"{problem['msg'].removeprefix('Value error, ')}, found {str(problem['input'])[:60]!r}"
+    said = problem["msg"].removeprefix("Value error, ")
+    if (wanted := said.removeprefix("Input should be ")) != said:
+        said = f"must be {_WORDS.get(wanted.split(',')[0], wanted)}"
+    found = problem["input"]
+    return said if isinstance(found, dict) else f"{said}, found {shown_value(found)}"
+
+
+_WORDS = {
+    "an object": "a mapping",
+    "a valid array": "a list",
+    "a valid tuple": "a list",
+    "a valid string": "text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+}
+"""What a field must be, as pydantic says it and as authors of files do."""
 
 
 def _json(raw: Any) -> str:

@@ -5,7 +5,7 @@ Files write camelCase. A validated row becomes a row as the files of an edition 
 
 import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,8 @@ from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.price_rows import micro_usd
-from gpufleet.catalogue.software_rows import shape_of_config
+from gpufleet.catalogue.software_rows import EXPERTS, shape_of_config
+from gpufleet.messages import shown_value
 
 _DEAREST_USD = 100_000
 """Above this per hour a figure is a monthly price or micro-dollars; no instance is near it."""
@@ -166,6 +167,22 @@ class InstanceRow(OverlayRow):
     notes: str = ""
 
 
+_SIZES = {
+    **dict.fromkeys(("num_attention_heads", "num_hidden_layers", "hidden_size", "vocab_size"), 1),
+    **dict.fromkeys(("intermediate_size", "num_key_value_heads"), 1),
+    **dict.fromkeys(("head_dim", "moe_intermediate_size", "num_experts_per_tok"), 0),
+    **dict.fromkeys(("kv_lora_rank", "qk_rope_head_dim", *EXPERTS), 0),
+}
+"""Sizes of a `config.json` that are computed with, each with its least value."""
+
+
+def _whole(name: str, value: object) -> None:
+    """Raises ValueError for a size that is none."""
+    if type(value) is not int or not _SIZES[name] <= value <= 1 << 30:
+        wanted = f"a whole number of at least {_SIZES[name]}"
+        raise ValueError(f"{name} of config must be {wanted}, found {shown_value(value)}")
+
+
 class ModelRow(OverlayRow):
     """The shape of a language model."""
 
@@ -184,10 +201,16 @@ class ModelRow(OverlayRow):
 
     def row(self) -> dict[str, Any]:
         """The row, with the bytes of cache that the shape gives in 16 bits."""
+        inner = self.config.get("text_config", {})
+        if not isinstance(inner, dict):
+            raise ValueError("text_config must be a mapping")  # noqa: TRY004  pydantic's
+        for name, value in {**self.config, **cast("dict[str, Any]", inner)}.items():
+            if name in _SIZES and value is not None:
+                _whole(name, value)
         try:
             shape = shape_of_config(self.config)
-        except (KeyError, TypeError, ZeroDivisionError) as problem:
-            raise ValueError(f"config lacks {problem}") from None
+        except KeyError as problem:
+            raise ValueError(f"config lacks {problem.args[0]}") from None
         each = shape.get("latent_kv", 0) + shape.get("latent_rope", 0)
         each = each or 2 * shape["kv_heads"] * shape["head_dim"]
         return {**super().row(), "kv_bytes_per_token": 2 * shape["layers"] * each}

@@ -64,20 +64,20 @@ def _model(raw: RawRow, sources: SourceTable) -> Model:
     )
 
 
-_EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
+EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
 
 
 def shape_of_config(config: RawRow) -> RawRow:
     """The fields of a row from a `config.json`: those of its language part."""
     text = {**config, **config.get("text_config", {})}
-    experts = next((text[name] for name in _EXPERTS if text.get(name)), None)
+    experts = next((text[name] for name in EXPERTS if text.get(name)), None)
     latent = text.get("kv_lora_rank")
     heads = text["num_attention_heads"]
     found = {
         "layers": text["num_hidden_layers"],
         "hidden": text["hidden_size"],
         "query_heads": heads,
-        "kv_heads": None if latent else text.get("num_key_value_heads", heads),
+        "kv_heads": None if latent else text.get("num_key_value_heads") or heads,
         "head_dim": None if latent else text.get("head_dim") or text["hidden_size"] // heads,
         "intermediate": (experts and text.get("moe_intermediate_size"))
         or text["intermediate_size"],

@@ -72,7 +72,8 @@ def command(key: str, want: str, gpus: int | None, svg: Path | None, output_form
     else:
         _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
         if sets and gpus:
-            click.echo(f"{gpus} GPUs hold {sets} of these sets, {sets // gpus} on each GPU")
+            whole = "1 GPU holds" if gpus == 1 else f"{gpus} GPUs hold"
+            click.echo(f"{whole} {sets} of these sets, {sets // gpus} on each GPU")
     if svg is not None and gpu is not None and isinstance(answer, MigPlacement):
         with refusing(file=f"--svg {svg}"):
             write_whole_text(svg, draw_placement_svg(gpu, answer))

@@ -76,9 +76,9 @@ class ConfigFields:
 
     def required(self, *names: str) -> int:
         """Like `number`, but its absence is reported; then returns 1, so that reading continues."""
-        before = len(self.findings)
         value = self.number(*names)
-        if value is None and len(self.findings) == before:
+        noted = {one.path for one in self.findings}
+        if value is None and not noted.intersection(f"{self.path}{name}" for name in names):
             self.findings.append(
                 _finding("config-field-missing", f"{self.path}{names[0]}", names=" or ".join(names))
             )

@@ -198,6 +198,7 @@ def test_modelopt_writes_the_format_into_a_file_of_its_own(tmp_path: Path) -> No
         ({"hidden_size": None}, "config-field-missing", "no hidden_size or n_embd or dim"),
         ({"hidden_size": -1}, "config-field-invalid", "hidden_size is '-1'; it must be between"),
         ({"vocab_size": "many"}, "config-field-invalid", "it must be a whole number"),
+        ({"intermediate_size": -5}, "config-field-invalid", "it must be between"),
         ({"num_hidden_layers": 1 << 20}, "config-field-invalid", "at most 4096 are read"),
         ({"is_encoder_decoder": True}, "model-kind-unsupported", "do not reach encoder-decoders"),
         ({"layer_types": ["spectral"] * 32}, "config-layer-unknown", "kind 'spectral'"),

@@ -157,7 +157,7 @@ def test_every_problem_at_once(tmp_path: Path) -> None:
         ("overlay-unknown-gpu", "instances.p9.48xlarge.gpu"),
         ("overlay-bad-row", "facts.yaml.prices[0].buy"),
     } <= told
-    assert "found '10.3'" in str(caught.value)
+    assert "must be text, found 10.3" in str(caught.value)
 
 
 @pytest.mark.parametrize("edition", editions())
@@ -174,3 +174,35 @@ def test_a_missing_overlay_is_a_finding(tmp_path: Path) -> None:
     result = fleet(tmp_path / "nothing")
     assert [one.code for one in result.findings] == ["overlay-not-found"]
     assert str(tmp_path / "nothing") in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_hidden_layers": "ten"}, "num_hidden_layers of config must be a whole number"),
+        ({"num_attention_heads": 0}, "a whole number of at least 1, found 0"),
+        ({"vocab_size": True}, "found true"),
+        ({"head_dim": [1]}, "head_dim of config must be"),
+        ({"text_config": 3}, "text_config must be a mapping"),
+        ({"text_config": {"hidden_size": 1.5}}, "hidden_size of config must be"),
+        ({"hidden_size": 1 << 40}, "hidden_size of config must be"),
+    ],
+)
+def test_sizes_of_a_model_are_whole_numbers(
+    change: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    (row,) = FACTS["models"]
+    facts = {**FACTS, "models": [{**row, "config": {**row["config"], **change}}]}
+    (found,) = (one for one in fleet(written(tmp_path, facts)).findings if "models" in one.path)
+    assert found.code == "overlay-bad-row"
+    assert words in found.message
+
+
+def test_rows_of_another_type_are_said_in_words_of_files(tmp_path: Path) -> None:
+    facts = {"models": [None, {"name": []}], "prices": [3]}
+    found = [one.message for one in fleet(written(tmp_path, facts)).findings]
+    assert "date must be the day the facts are of, found null" in found
+    assert "must be a mapping, found null" in found
+    assert "must be a mapping, found 3" in found
+    assert "must be text, found a list of 0" in found
+    assert not [one for one in found if "Input" in one or "None" in one]

@@ -110,7 +110,7 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
         (row(offer="free"), "overlay-bad-row", "'priced', 'not-sold' or 'unknown'"),
         (row(offer="unknown"), "overlay-bad-row", "contradict each other"),
         (row(buy="Spot"), "overlay-bad-row", "'onDemand', 'spot', 'reserved', 'capacityBlock'"),
-        (row(instance=7), "overlay-bad-row", "found '7'"),
+        (row(instance=7), "overlay-bad-row", "found 7"),
         (row(instance="g6.huge"), "prices-unknown-instance", "no instance type 'g6.huge'"),
         (row(date="2026-13-01"), "overlay-bad-row", "found '2026-13-01'"),
         (row(region=""), "overlay-bad-row", "at least 1 character"),

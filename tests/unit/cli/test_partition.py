@@ -41,6 +41,8 @@ def test_how_many_a_machine_holds() -> None:
     assert (document["gpus"], document["setsPerMachine"]) == (8, 24)
     text = run("--gpu", "A100-80GB", "--want", "2g.20gb=1", "--gpus", "8").stdout
     assert "8 GPUs hold 24 of these sets, 3 on each GPU" in text
+    text = run("--gpu", "A100-80GB", "--want", "2g.20gb=1", "--gpus", "1").stdout
+    assert "1 GPU holds 3 of these sets" in text
 
 
 def test_not_placeable() -> None:
