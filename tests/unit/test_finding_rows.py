@@ -112,3 +112,10 @@ def test_a_fact_that_is_missing_and_a_row_that_is_written_twice_are_errors(tmp_p
         finding("pool-wide/zone", pool="chat", limit=1)
     with pytest.raises(ValueError, match="two rows have one code"):
         findings_in(table(tmp_path, ROW, ROW))("pool-wide/zone")
+
+
+def test_values_are_written_as_files_have_them(tmp_path: Path) -> None:
+    finding = findings_in(table(tmp_path, ROW))
+    limit = {"a": [1, None], "b": {"c": True}}
+    one = finding("pool-wide/zone", pool=None, found=(False, {}), limit=limit)
+    assert one.message == "null is in false, {}, of {a: [1, null], b: {c: true}}: {spot: {}}"

@@ -114,13 +114,25 @@ def filled(text: str, facts: Mapping[str, object]) -> str:
 
     def shown(found: re.Match[str]) -> str:
         value = facts[found[1]]
-        if found[2]:
+        if found[2] and isinstance(value, str):
             return repr(value)
         if isinstance(value, list | tuple):
-            return ", ".join(f"{item}" for item in cast("Iterable[object]", value))
-        return f"{value}"
+            return ", ".join(map(_plain, cast("Iterable[object]", value)))
+        return _plain(value)
 
     return FACT.sub(shown, text)
+
+
+def _plain(value: object) -> str:
+    """A value as YAML has it."""
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value).items()
+        return f"{{{', '.join(f'{key}: {_plain(one)}' for key, one in pairs)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, cast('Iterable[object]', value)))}]"
+    return (
+        "null" if value is None else f"{value}".lower() if isinstance(value, bool) else f"{value}"
+    )
 
 
 def _listed(value: object) -> object:

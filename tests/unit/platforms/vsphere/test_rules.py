@@ -273,8 +273,9 @@ def test_rdma_needs_a_nic(code: str, broken: dict[str, Any], accepted: dict[str,
 def test_texts() -> None:
     found = findings(vsphere=FIXED, gpusPerNode=4)["vsphere-pci-addresses-count"]
     assert found.path == "pools[0].vsphere.pciAddresses"
-    assert found.message == "1 addresses, and each machine has 4 GPUs"
-    assert found.fix == "write 4 addresses, or `attachment: dynamicDirectPath`"
+    wanted = "the number of addresses is 1, and that of the GPUs of a machine 4"
+    assert found.message == wanted
+    assert found.fix == "write an address for each GPU, or `attachment: dynamicDirectPath`"
 
 
 @pytest.mark.parametrize(
