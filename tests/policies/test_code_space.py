@@ -1,6 +1,7 @@
 """One code space: each code has one meaning and one rule."""
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,11 @@ def _codes_of_components() -> dict[str, set[str]]:
             continue
         for code in _codes(ast.parse(file.read_text(encoding="utf-8"))):
             found.setdefault(code, set()).add(str(inside))
+    for file in folder.rglob("findings.jsonl"):
+        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            if "of" in row and "programs" not in file.parts:  # reported without a call
+                code = row["code"].partition("/")[0]
+                found.setdefault(code, set()).add(str(file.relative_to(folder)))
     assert len(found) > 50
     return found
 

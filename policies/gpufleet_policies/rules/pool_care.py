@@ -91,7 +91,7 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
     """EKS leaves node repair off unless it is switched on; GKE has it on. Not for nodes that come
     for one run: Google's page on queued provisioning switches repair off, which ends the run."""
     for pool in gpu_pools(context, subject):
-        if not pool.repair.is_known or pool.repair.value:
+        if not pool.repair.is_known or pool.repair.value or pool.capacity.is_unknown:
             continue
         if (pool.capacity.found or frozenset()) & {"queued", "flexStart"}:
             continue

@@ -96,7 +96,8 @@ def report_problems(
     for problem in problems:
         place = path_of(problem.steps, path)
         wide = problem.kind is _K.CONDITION
-        if not any(one == place or (wide and one.startswith(f"{place}.")) for one in taken):
+        inside = f"{place}." if place else ""
+        if not any(one == place or (wide and one.startswith(inside)) for one in taken):
             code = special(problem) if special is not None else None
             code = problem.code if problem.code in report.rules else code
             report_problem(problem, codes, report, path, code)
