@@ -50,8 +50,8 @@ def seen_now(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Mach
     session, host = work.session, live.host
     about = None if host is None else one(session, host, vim.HostSystem, ("name",))
     # Names of the machine's networks are read only if adapters are declared.
-    told = any(network is not None for network, _ in work.settings.place.adapters)
-    found = [found_network(session, network) for network in live.networks if told]
+    is_named = any(network is not None for network, _ in work.settings.place.adapters)
+    found = [found_network(session, network) for network in live.networks if is_named]
     names = {network.id: network.name for network in found}
     return MachineContext(
         "" if about is None else str(about["name"]),

@@ -36,12 +36,12 @@ def calls(folder: Path) -> Iterator[Call]:
                 continue
             by_name = isinstance(node.func, ast.Name) and node.func.id in {"_finding", "_rules"}
             if not by_name and not (
-                isinstance(node.func, ast.Attribute) and node.func.attr in {"say", "judge"}
+                isinstance(node.func, ast.Attribute) and node.func.attr in {"say", "apply"}
             ):
                 continue
             if isinstance(row := node.args[0], ast.Constant):
                 names = {one.arg or "**" for one in node.keywords}
-                if ast.unparse(node.func) in {"_rules", "report.judge"}:
+                if ast.unparse(node.func) in {"_rules", "report.apply"}:
                     asked = [one for one in rows_of(folder).values() if one.of == row.value]
                     for one in asked:
                         yield Call(f"{file}", one.code, frozenset(one.values), False)

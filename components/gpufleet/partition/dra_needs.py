@@ -89,7 +89,7 @@ def find_needs(
         found += _rules("shares", path, need=need, declared=declared)
         choices: list[NeededDevices] = []
         if need.first_available:
-            found += _rules("beside choices", path, need=need)
+            found += _rules("with choices", path, need=need)
             choices, more = finder.choices(need, path)
             found += more
             made = next((one for one in choices if one.offers), made)

@@ -138,7 +138,7 @@ def _validate_mps(
     context: Site,
     report: CheckReport,
 ) -> None:
-    report.judge("plugin", config=config)
+    report.apply("plugin", config=config)
     if not allows_mps(strategy):
         report.say("device-plugin-mps-mixed", "sharing.mps")
     plugin = context.release_of(CHART)

@@ -19,12 +19,12 @@ def validate_chart(context: Site, report: CheckReport) -> None:
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
         return
-    report.judge("chart", chart=chart)
+    report.apply("chart", chart=chart)
     config = as_mapping(chart.value("config"))
     if config is None:
         return
     keys = list(as_mapping(config.get("map")) or {})
-    report.judge("chart config", config=config, keys=keys)
+    report.apply("chart config", config=config, keys=keys)
     if keys and not config.get("default") and not _falls_back(config):
         report.add(
             "device-plugin-chart-no-default",

@@ -125,7 +125,7 @@ def _driver(
     report: CheckReport,
 ) -> None:
     validate_driver_version(spec.get("version"), f"{place}.version", report)
-    report.judge("driver", place, driver=spec)
+    report.apply("driver", place, driver=spec)
     before = as_mapping(context.previous)
     if before is None or before.get("kind") != "NVIDIADriver" or _name(before) != _name(item):
         return

@@ -211,7 +211,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
                 place=path,
             )
     _validate_switches(values, "", report)
-    report.judge("values", values=values, site=context)
+    report.apply("values", values=values, site=context)
     _validate_kubernetes(values, context, report)
     validate_defaults(values, "", report)
     if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):

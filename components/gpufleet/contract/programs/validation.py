@@ -96,7 +96,7 @@ class CheckReport:
         message, fix = found.texts(fix, facts)
         self.add(code or row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
 
-    def judge(self, of: str, path: str = "", **subjects: object) -> None:
+    def apply(self, of: str, path: str = "", **subjects: object) -> None:
         """Add the findings of the rows with this `of` whose conditions hold (`row_rules`)."""
         for one in _rules(of, path, **subjects):
             facts: dict[str, Any] = dict(one.evidence)
