@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import SharingConfig
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, Level
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering, pools_for
@@ -51,14 +51,14 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 if offered
                 else "add a pool that offers it"
             )
-            yield finding(
-                where=group.where,
-                found=f"requests {amount} x {resource}, which no such pool publishes",
-                limit=f"{limit}; the pods would stay Pending",
+            yield not_offered.say(
+                group.where,
+                amount=amount,
+                resource=resource,
+                bound=limit,
+                offered=offered,
                 alternative=alternative,
-                # Another program may put a label on nodes that the fleet does not have.
                 at_most=Level.ADVISORY if elsewhere else certainty(context),
-                evidence={"resource": resource, "offered": offered},
             )
 
 
@@ -70,13 +70,12 @@ def _unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             continue
         pools = [pool for pool in pools_for(context, group) if pool.is_certainly_gpu]
         if not all_pools(context) and (because := _never_published(context, resource)):
-            yield finding(
-                where=f"group {group.name}" if group.name else group.place,
-                found=f"requests {asked} x {resource}",
-                limit=f"{because}; the pods would stay Pending",
-                alternative="request what is published, or change the configuration",
-                at_most=Level.ADVISORY,  # no pool is here: other nodes may publish it
-                evidence={"resource": resource},
+            yield not_offered.say(
+                f"group {group.name}" if group.name else group.place,
+                case="configuration",
+                asked=asked,
+                resource=resource,
+                because=because,
             )
             continue
         if not pools or len(pools) < len(pools_for(context, group)):
@@ -88,14 +87,16 @@ def _unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
         if any(resource in offer.resources for offer in known):
             continue
         offered = sorted({name for offer in known for name in offer.resources})
-        yield finding(
-            where=f"group {group.name}" if group.name else group.place,
-            found=f"requests {asked} x {resource}, which no pool here publishes",
-            limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
-            f"{', '.join(offered) or 'nothing'}; the pods would stay Pending",
+        yield not_offered.say(
+            f"group {group.name}" if group.name else group.place,
+            case="pools",
+            asked=asked,
+            resource=resource,
+            names=", ".join(pool.name for pool in pools),
+            there=", ".join(offered) or "nothing",
+            offered=offered,
             alternative=f"request one of {', '.join(offered)}" if offered else "fix the layout",
             money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
-            evidence={"resource": resource, "offered": offered},
         )
 
 

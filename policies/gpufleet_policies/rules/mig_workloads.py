@@ -6,7 +6,7 @@ from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
@@ -42,11 +42,11 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             )
         ]
         if names:
-            yield finding(
-                where=f"{subject.place} {names[0]}".strip(),
-                found=f"{_listed(names)}: the GPUs of a node have different layouts",
-                at_most=Level.ADVISORY,
-                evidence={"configs": names},
+            yield single_mixed.say(
+                f"{subject.place} {names[0]}".strip(),
+                case="unused",
+                listed=_listed(names),
+                names=names,
             )
         return
     for pool in gpu_pools(context, subject):
@@ -54,11 +54,11 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
         layouts = None if name is None else layouts_of(context, pool, name)
         if layouts is None or not _differ(tuple(dict(one) for one in layouts)):
             continue
-        yield finding(
-            where=f"label nvidia.com/mig.config: {name}",
-            found=f"{name}: the {len(layouts)} GPUs of a node have different layouts",
+        yield single_mixed.say(
+            name=name,
+            gpus=len(layouts),
+            config=name or "",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
-            evidence={"config": name or ""},
         )
 
 
@@ -85,8 +85,8 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if group not in workload.running_groups():
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.resources)",
-            found="requests " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
+        yield slices_beyond_one.say(
+            container=container,
+            words="requests " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
             evidence={name: int(number) for name, number in counts.items()},
         )
