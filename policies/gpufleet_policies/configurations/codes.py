@@ -7,7 +7,7 @@ from functools import cache
 from gpufleet.contract.programs import context
 from gpufleet.rules.rows import RuleTable
 from gpufleet.rules.rule import Rule
-from gpufleet_policies.configurations import document, manifest
+from gpufleet_policies.configurations import manifest
 from gpufleet_policies.configurations.kinds import KINDS, rules_of
 
 EVERY_KIND = "every-kind"
@@ -17,7 +17,7 @@ EVERY_KIND = "every-kind"
 @cache
 def tables() -> Mapping[str, RuleTable]:
     """Kind -> its rules; first those of every kind."""
-    shared = {**context.RULES, **document.RULES, **manifest.RULES}
+    shared = {**context.RULES, **manifest.RULES}
     return {EVERY_KIND: shared, **{kind: rules_of(kind) for kind in KINDS}}
 
 
