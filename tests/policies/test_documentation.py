@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.configurations.groups import group_of
+from gpufleet_policies.configurations.codes import code_space, group_of
 from gpufleet_policies.rule_examples import FILE, rule_examples
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
