@@ -10,7 +10,7 @@ import pytest
 
 from gpufleet_policies import rules
 from gpufleet_policies.rules.registry import by_id
-from gpufleet_policies.rules.written import WrittenRule, texts
+from gpufleet_policies.rules.written import RuleWithTexts, texts
 
 FOLDER = Path(str(rules.__file__)).parent
 ARGUMENTS = {"case", "certain", "money", "provenance", "remediation", "creates", "evidence"}
@@ -59,7 +59,7 @@ def test_a_finding_gives_the_facts_that_its_row_names(code: str, call: ast.Call)
 
 def test_a_finding_without_a_fact_of_its_row_is_an_error():
     rule = by_id()["gpu-server-in-job"]
-    assert isinstance(rule, WrittenRule)
+    assert isinstance(rule, RuleWithTexts)
     assert rule.say("spec", certain=False).level == "advisory"
     with pytest.raises(KeyError):
         rule.say("spec", case="other")

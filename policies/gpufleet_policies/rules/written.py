@@ -56,7 +56,7 @@ _OTHERS = frozenset({"money", "provenance", "at_most", "evidence", "remediation"
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenRule(Rule):
+class RuleWithTexts(Rule):
     """A rule whose findings have rows of texts."""
 
     def say(
@@ -88,7 +88,7 @@ class WrittenRule(Rule):
 
 def written_rule(
     id: str, subject: type | tuple[type, ...] = WorkloadFacts
-) -> Callable[[Check], WrittenRule]:
+) -> Callable[[Check], RuleWithTexts]:
     """Make the rule of a row from the decorated check. Raises KeyError without a row."""
     row: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else value
@@ -98,8 +98,8 @@ def written_rule(
     row["needs"] = map(Needs, row.get("needs", ()))
     make = rule(subject=subject, **row)
 
-    def written(check: Check) -> WrittenRule:
+    def written(check: Check) -> RuleWithTexts:
         made = make(check)
-        return WrittenRule(**{one.name: getattr(made, one.name) for one in fields(made)})
+        return RuleWithTexts(**{one.name: getattr(made, one.name) for one in fields(made)})
 
     return written
