@@ -51,7 +51,7 @@ class Start:
 
     @property
     def apart(self) -> bool:
-        text = ",".join(value for key, value in self.row.items() if key != "images")
+        text = ",".join(value for key, value in self.row.items() if key not in ("images", "graphs"))
         return sha256(text.encode()).digest()[0] % 2 == 0
 
     @property
@@ -80,6 +80,7 @@ class Start:
             utilisation=Fraction(row["utilisation"]),
             batched_tokens=int(row["batched_tokens"]),
             max_sequences=int(row["max_sequences"]),
+            graphs=bool(row["graphs"]),
         )
 
     @cached_property
