@@ -16,8 +16,7 @@ from urllib.parse import unquote
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import MachineDifference
+from gpufleet_vcenter.observed import MachineDifference, Observed
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 
@@ -81,7 +80,6 @@ def on_network(adapter: Any) -> str:
     return str(getattr(getattr(backing, "network", None), "_moId", ""))
 
 
-_Change = vim.vm.device.VirtualDeviceSpec
 SRIOV = "sriov"
 _TYPES = {
     "vmxnet3": vim.vm.device.VirtualVmxnet3,
@@ -90,9 +88,6 @@ _TYPES = {
 }
 ADAPTERS = tuple(_TYPES)
 """Types of adapter that can be declared."""
-
-_ADDED_KEY = -50
-"""First key of new devices: each has a different negative key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +149,21 @@ def adapter_changes(
         if card is not None and wish.type in (None, adapter_type(card)):
             moved = copy.copy(card)  # the observed one stays as it is
             moved.backing = card.backing if wish.network is None else wish.network.backing
-            edited.append(_Change(operation=_Change.Operation.edit, device=moved))
+            edited.append(moved)
         elif card is not None or wish.network is not None:
             old = None if card is None else card.backing
             backing = old if wish.network is None else wish.network.backing
             removed += [] if card is None else [card]
-            added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
+            added.append(_added(wish, backing, live))
     if former is None:
         removed += free if all_told else []
     else:
         removed += [card for card in free if on_network(card) in former][:ours]
-    gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
-    of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
-    found.devices += [*gone, *edited, *added]
-    found.off += ["place.networks" if all_told else "place.adapter"] if gone or of_host else []
+    for operation, cards in (("remove", removed), ("edit", edited), ("add", added)):
+        for card in cards:
+            found.device(operation, card)
+    off = bool(removed) or any(adapter_type(card) == SRIOV for card in (*edited, *added))
+    found.off += ["place.networks" if all_told else "place.adapter"] if off else []
 
 
 def unmatched(
@@ -190,15 +186,10 @@ def _is(card: Any, wish: WantedAdapter) -> bool:
     return of_type and (wish.network is None or on_network(card) == wish.network.id)
 
 
-def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:
-    kind = _TYPES[wish.type or ADAPTERS[0]]
-    return _Change(
-        operation=_Change.Operation.add,
-        device=kind(
-            key=key,
-            backing=backing,
-            connectable=vim.vm.device.VirtualDevice.ConnectInfo(
-                startConnected=True, allowGuestControl=True, connected=live.power == "poweredOn"
-            ),
+def _added(wish: WantedAdapter, backing: Any, live: Observed) -> Any:
+    return _TYPES[wish.type or ADAPTERS[0]](
+        backing=backing,
+        connectable=vim.vm.device.VirtualDevice.ConnectInfo(
+            startConnected=True, allowGuestControl=True, connected=live.is_on
         ),
     )

@@ -10,7 +10,7 @@ from pyVmomi import vim
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import converge, move, power_on
+from gpufleet_vcenter.converge import converge, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
@@ -143,11 +143,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):
         behave(work, live)
     describe(work, live, before)
-    if before is not None:
-        was, place = before.place, settings.place
-        # Moves by others are not reverted.
-        if (was.resource_pool, was.folder) != (place.resource_pool, place.folder):
-            move(work, live)
     if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)

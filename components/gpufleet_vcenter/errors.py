@@ -5,7 +5,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+from gpufleet.findings.row_rules import holds
 
 
 class VsphereError(Exception):
@@ -47,7 +49,7 @@ class VsphereError(Exception):
 
 
 @cache
-def rows_of(table: str) -> Mapping[str, Mapping[str, str]]:
+def rows_of(table: str) -> Mapping[str, Mapping[str, Any]]:
     """The rows of a table of texts of this package, by their names."""
     text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return {row["row"]: row for row in map(json.loads, text.splitlines())}
@@ -75,11 +77,30 @@ def said(row: str, part: str = "message", **facts: object) -> str:
         part: `message`, `fix` or `left`. Default: the message.
         facts: Values in the text; of a sequence the text has all values with commas, or `none`.
     """
-    told: dict[str, object] = {}
-    for name, fact in facts.items():
-        several = isinstance(fact, (list, tuple))
-        told[name] = ", ".join(cast("Sequence[str]", fact)) or "none" if several else fact
-    return rows_of("failures")[row].get(part, "").format_map(told)
+    return _filled(rows_of("failures")[row].get(part, ""), facts)
+
+
+def holding(of: str, table: str = "failures", **facts: Any) -> list[Mapping[str, str]]:
+    """The rows of a group (`of`) whose conditions hold, with the facts in their texts. `when` is as
+    in `gpufleet.findings.row_rules`; of the fact that `each` names, each entry is examined, as
+    `one`."""
+    found: list[Mapping[str, str]] = []
+    for row in rows_of(table).values():
+        for one in facts.get(row.get("each", ""), (None,)) if row.get("of") == of else ():
+            known = {**facts, "one": one}
+            if holds(row["when"], known):
+                texts = row.keys() - {"when"}
+                found.append({key: _filled(row[key], known) for key in texts})
+    return found
+
+
+def _filled(text: str, facts: Mapping[str, object]) -> str:
+    several = {
+        name: ", ".join(map(str, cast("Sequence[object]", fact))) or "none"
+        for name, fact in facts.items()
+        if isinstance(fact, (list, tuple))
+    }
+    return text.format_map({**facts, **several})
 
 
 def near(wanted: str, names: Iterable[str]) -> str:

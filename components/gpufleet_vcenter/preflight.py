@@ -13,7 +13,7 @@ from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, drs_group
-from gpufleet_vcenter.errors import VsphereError, failed, said
+from gpufleet_vcenter.errors import VsphereError, failed, holding
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
@@ -56,29 +56,18 @@ def check_api(session: Session, settings: NodeSettings) -> None:
 
 def check_template(settings: NodeSettings, template: Observed) -> None:
     """Refuse a template whose clones could not run with GPUs. All reasons at once."""
-    version, wanted = template.hardware_version, settings.hardware_version
-    newest, first = max(version, wanted or 0), first_disk(template)
-    has, size = disk_bytes(first), settings.disk_gib
-    no_disk = first is None and (size is not None or bool(settings.extra_disks))
-    no_adapter = not template.adapters and settings.place.adapters == ((None, None),)
-    numa = settings.cores_per_numa_node is not None
-    reasons = {
-        "running": not template.is_template and template.power != "poweredOff",
-        "firmware": template.firmware != "efi",
-        "dynamic": bool(settings.dynamic) and newest < DYNAMIC_HARDWARE,
-        "numa": numa and newest < NUMA_HARDWARE,
-        "encrypted": template.encrypted,
-        "newer": wanted is not None and wanted < version,
-        "guest": settings.guest_id not in (None, template.guest_id),
-        "larger-disk": size is not None and size << 30 < has,
-        "no-disk": no_disk,
-        "no-adapter": no_adapter,
-    }
-    facts: dict[str, Any] = {"template": template, "settings": settings, "has_gib": has >> 30}
-    facts |= {"dynamic_hardware": DYNAMIC_HARDWARE, "numa_hardware": NUMA_HARDWARE}
-    wrong = [said(f"template/{row}", **facts) for row, holds in reasons.items() if holds]
+    wrong = holding(
+        "template",
+        settings=settings,
+        template=template,
+        newest=max(template.hardware_version, settings.hardware_version or 0),
+        has_gib=-(-disk_bytes(first_disk(template)) >> 30),
+        dynamic_hardware=DYNAMIC_HARDWARE,
+        numa_hardware=NUMA_HARDWARE,
+    )
     if wrong:
-        raise failed("template", template=template, wrong="; ".join(wrong))
+        reasons = "; ".join(row["message"] for row in wrong)
+        raise failed("template", template=template, wrong=reasons)
 
 
 def check_name(work: MachineWork, live: Observed | None) -> None:

@@ -10,7 +10,7 @@ vCenter under `drifted`) and the currently declared inputs.
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -222,29 +222,6 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
                 facts = {"name": name, "key": key, "before": had, "after": has_now, "why": why}
                 wrong.append(said("unsupported/disk-property", **facts))
     return "; ".join(wrong) or None
-
-
-@dataclass(slots=True)
-class MachineDifference:
-    """Differences of a live machine: parts of one reconfiguration, and impossible changes."""
-
-    parts: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Attributes of its `ConfigSpec` other than devices and extra configuration."""
-    devices: list[Any] = field(default_factory=list[Any])
-    """Changes of devices."""
-    keys: dict[str, str] = field(default_factory=dict[str, str])
-    """Keys of the extra configuration that the machine needs; an empty value removes the key."""
-    off: list[str] = field(default_factory=list[str])
-    """Properties, with details, that change only while the machine is off."""
-    refused: list[str] = field(default_factory=list[str])
-    """Changes that are impossible, a sentence for each."""
-    upgrade: int | None = None
-    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
-
-    def differs(self, path: str) -> None:
-        """Add a property that is changed according to its row."""
-        if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
-            self.off.append(path)
 
 
 @dataclass(frozen=True, slots=True)

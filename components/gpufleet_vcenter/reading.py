@@ -67,8 +67,10 @@ def children(
         view = session.call(lambda: views.CreateContainerView(root, [kind], True))
         try:
             # In a call of its own: an ended session answers a traversal of the view with no object.
-            objects = session.call(lambda view=view: _checked_view(session, view))
-            return list(properties(session, objects, kind, paths))
+            known = one(session, view, type(view), ("view",))
+            if known is None:
+                raise vmodl.fault.ManagedObjectNotFound(obj=view)  # noqa: TRY301 - as a call would
+            return list(properties(session, known.get("view", ()), kind, paths))
         except (vmodl.fault.ManagedObjectNotFound, vmodl.fault.InvalidArgument):
             if session.logins == logins:
                 raise
@@ -76,21 +78,6 @@ def children(
         finally:
             with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
                 session.call(view.Destroy)
-
-
-def _checked_view(session: Session, view: Any) -> list[Any]:
-    wanted = _collector.FilterSpec(
-        objectSet=[_collector.ObjectSpec(obj=view)],
-        propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
-    )
-    answer = checked(
-        session.content.propertyCollector.RetrievePropertiesEx(
-            [wanted], _collector.RetrieveOptions()
-        )
-    )
-    if answer is None:
-        return []
-    return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
 
 
 def checked(answer: Any) -> Any:
