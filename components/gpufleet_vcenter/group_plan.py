@@ -295,18 +295,14 @@ def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> l
         f"{', '.join(names)}: {path}: {reason}" if path else f"{', '.join(names)}: {reason}"
         for (path, reason), names in found.items()
     ]
-    return [*reasons, *_other_names(steps, excluded)]
-
-
-def _other_names(steps: Sequence[GroupStep], excluded: Collection[str]) -> list[str]:
-    """Machines that go while others come: another name of a machine would end it."""
+    # Machines that go while others come: another name of a machine would end it.
     new = [step for step in steps if step.kind is StepKind.MAKE and not step.old]
     dropped = (step for step in steps if step.kind is StepKind.REMOVE and step.old)
-    gone = [step.name for step in dropped if step.key not in excluded]
-    if not gone or not new or new[0].policy == VsphereUpdatePolicy.REPLACE.value:
-        return []
-    come = ", ".join(step.name for step in new)
-    return [f"{', '.join(gone)}: declared no more, while {come} is new: {WORD}"]
+    gone = ", ".join(step.name for step in dropped if step.key not in excluded)
+    if gone and new and new[0].policy != VsphereUpdatePolicy.REPLACE.value:
+        come = ", ".join(step.name for step in new)
+        reasons.append(f"{gone}: declared no more, while {come} is new: {WORD}")
+    return reasons
 
 
 def _step(

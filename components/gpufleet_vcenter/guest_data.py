@@ -112,32 +112,14 @@ META_DATA_KEYS = frozenset(("instance-id", "local-hostname", "redact"))
 """Keys of the meta data that follow from the machine; the user may not set them."""
 
 
-def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
-    """cloud-init meta data: identity, name, and that user data is cleared after it is read.
-
-    Source: cloud-init's VMware data source, `redact`, `network` and `wait-on-network`, read
-    2026-11-21.
-
-    Args:
-        instance_id: Of the machine.
-        host_name: Of its guest.
-        more: Further keys; `wait-on-network` may be among them.
-    """
-    return json.dumps(
-        {
-            "wait-on-network": {"ipv4": True},
-            **more,
-            "instance-id": instance_id,
-            "local-hostname": host_name,
-            "redact": ["userdata", "vendordata"],
-        },
-        sort_keys=True,
-    )
-
-
 def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads, with the MAC address of
-    each adapter that the machine has."""
+    each adapter that the machine has.
+
+    The meta data of cloud-init are identity, name, what the user declares, and that user data is
+    cleared after it is read (cloud-init's VMware data source, `redact`, `network` and
+    `wait-on-network`, read 2026-11-21).
+    """
     keys: dict[str, str] = {}
     texts, addresses, more = {"ignition.config.data": of.user_data}, of.addresses, of.meta_data
     if of.user_data_format == "ignition":
@@ -147,7 +129,9 @@ def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -
             family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
             waits = {"wait-on-network": {family: True}}
             more = {**waits, **more, "network": network_config(addresses, macs)}
-        meta = meta_data(instance_id, of.name, more)
+        own = {"instance-id": instance_id, "local-hostname": of.name}
+        own |= {"redact": ["userdata", "vendordata"]}
+        meta = json.dumps({"wait-on-network": {"ipv4": True}, **more, **own}, sort_keys=True)
         texts = {"metadata": meta, "userdata": of.user_data, "vendordata": of.vendor_data}
     for name, text in texts.items():
         if text is not None:

@@ -142,7 +142,11 @@ def slots_of(host: Host, wish: Wish) -> Slots:
         mhz=mhz,
         there=there,
         allowed=wish.group is None or wish.group.allows(host.name),
-        reach=_out_of_reach(host, wish),
+        lacks={
+            "datastores": sum(not store & host.datastores for store in wish.stores),
+            "networks": len(wish.networks - host.networks),
+        },
+        needs={"datastores": len(wish.stores), "networks": len(wish.networks)},
         gpus=gpus.limits,
         nics=[text for one in nics for text in one.limits],
     )
@@ -156,18 +160,6 @@ def _slots(host: Host, devices: GpuAttachment) -> Slots:
     if isinstance(devices, DynamicPassthrough):
         return dynamic_slots(host, devices.kinds, devices.label, devices.count)
     return profile_slots(host, devices.profile, devices.count)
-
-
-def _out_of_reach(host: Host, wish: Wish) -> list[str]:
-    stores = [store for store in wish.stores if not store & host.datastores]
-    networks = wish.networks - host.networks
-    found = [f"does not mount {_counted(len(stores), len(wish.stores), 'datastore')}"]
-    others = [f"is not on {_counted(len(networks), len(wish.networks), 'network')}"]
-    return [*(found if stores else ()), *(others if networks else ())]
-
-
-def _counted(lacking: int, wanted: int, what: str) -> str:
-    return f"the {what}" if wanted == 1 else f"{lacking} of the {wanted} {what}s"
 
 
 def place(inventory: Inventory, wish: Wish, refused: Collection[str] = ()) -> MachinePlacement:

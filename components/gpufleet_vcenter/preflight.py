@@ -15,11 +15,10 @@ from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, drs_group
 from gpufleet_vcenter.errors import VsphereError, failed, holding
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight
-from gpufleet_vcenter.placement import Wish, places
+from gpufleet_vcenter.placement import Wish, inventory_of, places
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.storage import check_storage, sizes
@@ -35,23 +34,13 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
     """
-    needed: list[tuple[str, tuple[int, ...], str]] = [
-        ("dynamic passthrough", LABEL_API if one.label else DYNAMIC_API, "use fixed passthrough")
-        for one in settings.dynamic
-    ]
-    if settings.cores_per_numa_node is not None:
-        needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
-    for what, api, remedy in needed:
+    dynamic = [LABEL_API if one.label else DYNAMIC_API for one in settings.dynamic]
+    needed: dict[str, tuple[int, ...]] = {"api-dynamic": max(dynamic)} if dynamic else {}
+    needed |= {} if settings.cores_per_numa_node is None else {"api-numa": NUMA_API}
+    for row, api in needed.items():
         if session.api_version < api:
             least, speaks = (".".join(map(str, one)) for one in (api, session.api_version))
-            raise failed(
-                "unsupported/api",
-                what=what,
-                least=least,
-                settings=settings,
-                speaks=speaks,
-                remedy=remedy,
-            )
+            raise failed(f"unsupported/{row}", least=least, settings=settings, speaks=speaks)
 
 
 def check_template(settings: NodeSettings, template: Observed) -> None:
@@ -126,8 +115,7 @@ def validate_new(
                 _validate_name(MachineWork(session, settings), reasons)
             work = MachineWork(session, absent[0])
             wish = check_before(work, len(absent))
-            inventory = read_inventory(session, work.place.datacenter, work.place.compute)
-            found = places(inventory.later({}, leaving), absent, wish)
+            found = places(inventory_of(work).later({}, leaving), absent, wish)
             reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:
         reasons.append(str(failure))

@@ -188,15 +188,6 @@ def has_unknown(value: Any) -> bool:
     return value == UNKNOWN
 
 
-def by_name(rows: Any) -> Any:
-    """Disks in the order of their names: the declared order decides only the slots of new disks. A
-    value that is not a list is returned unchanged."""
-    if not isinstance(rows, list):
-        return rows
-    listed: list[Any] = rows
-    return sorted(listed, key=lambda row: str(row.get("name")) if isinstance(row, Mapping) else "")
-
-
 _OF_A_NEW_DISK = (
     ("format", "thin", "is chosen when a disk is made"),
     ("datastore", None, "changes with Storage vMotion, by an administrator"),
@@ -257,7 +248,13 @@ def changes(
     for path, row in PROPERTIES.items():
         before, after, kind = value_at(old, path), value_at(new, path), row.kind
         if path == "extraDisks":
-            before, after = by_name(before), by_name(after)
+            # The declared order decides only the slots of new disks.
+            before, after = (
+                sorted(rows, key=lambda row: str(isinstance(row, Mapping) and row.get("name")))
+                if isinstance(rows, list)
+                else rows
+                for rows in (before, after)
+            )
         if row.actual:
             before = value_at(old, row.actual) or before
         if row.left_alone(new):

@@ -79,26 +79,14 @@ def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset
         free: GPUs that nothing uses.
         wanted: For each device, the suitable addresses.
     """
-    left = tuple(free)
-    holders: dict[str, frozenset[str]] = {}
-    for ask in _waited_for(host, left):
-        _give(ask, holders, set())
-    return sum(_give(ask, holders, set()) for ask in wanted)
-
-
-def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]:
-    """Suitable free GPUs for each dynamic device that a machine will need and that has no address
-    yet."""
     active = _active(free)
-    return [
-        frozenset(
-            gpu.address
-            for gpu in active
-            if gpu.device_id in wanted.what.split(",") and wanted.label in ("", gpu.label)
-        )
-        for holding in host.holdings
-        for wanted in holding.waiting
-    ]
+    holders: dict[str, frozenset[str]] = {}
+    # Each dynamic device that a machine will need and that has no address yet.
+    for lacking in (one for holding in host.holdings for one in holding.waiting):
+        alike = (gpu for gpu in active if gpu.device_id in lacking.what.split(","))
+        suitable = (gpu.address for gpu in alike if lacking.label in ("", gpu.label))
+        _give(frozenset(suitable), holders, set())
+    return sum(_give(ask, holders, set()) for ask in wanted)
 
 
 def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:

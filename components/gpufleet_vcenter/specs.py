@@ -140,9 +140,9 @@ def difference(
             found.differs(path)
     wanted = settings.hardware_version
     if wanted not in (None, live.hardware_version):
-        reason = shrinks(HARDWARE, live.hardware_version, wanted)
-        found.refused += [] if reason is None else [f"hardwareVersion: {reason}"]
-        if reason is None:
+        if reason := shrinks(HARDWARE, live.hardware_version, wanted):
+            found.refused.append(f"hardwareVersion: {reason}")
+        else:
             found.upgrade = wanted
             found.differs("hardwareVersion")
     declared = (settings,) if before is None else (settings, before)
