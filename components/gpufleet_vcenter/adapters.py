@@ -132,7 +132,12 @@ def adapter_changes(
         all_told: Whether the declaration names all adapters: then the template's others go before
             the first boot.
     """
-    lacking, free = unmatched(sorted(wanted, key=lambda w: w.network is None), live.adapters, _is)
+
+    def fits(card: Any, wish: WantedAdapter) -> bool:
+        of_type = wish.type in (None, adapter_type(card))
+        return of_type and (wish.network is None or on_network(card) == wish.network.id)
+
+    lacking, free = unmatched(sorted(wanted, key=lambda w: w.network is None), live.adapters, fits)
     matched = len(live.adapters) - len(free)
     ours = len(free) if former is None else max(0, max(1, len(former)) - matched)
     edited: list[Any] = []
@@ -154,7 +159,9 @@ def adapter_changes(
             old = None if card is None else card.backing
             backing = old if wish.network is None else wish.network.backing
             removed += [] if card is None else [card]
-            added.append(_added(wish, backing, live))
+            starts = {"startConnected": True, "allowGuestControl": True, "connected": live.is_on}
+            connects = vim.vm.device.VirtualDevice.ConnectInfo(**starts)
+            added.append(_TYPES[wish.type or ADAPTERS[0]](backing=backing, connectable=connects))
     if former is None:
         removed += free if all_told else []
     else:
@@ -179,17 +186,3 @@ def unmatched(
         else:
             free.remove(card)
     return lacking, free
-
-
-def _is(card: Any, wish: WantedAdapter) -> bool:
-    of_type = wish.type in (None, adapter_type(card))
-    return of_type and (wish.network is None or on_network(card) == wish.network.id)
-
-
-def _added(wish: WantedAdapter, backing: Any, live: Observed) -> Any:
-    return _TYPES[wish.type or ADAPTERS[0]](
-        backing=backing,
-        connectable=vim.vm.device.VirtualDevice.ConnectInfo(
-            startConnected=True, allowGuestControl=True, connected=live.is_on
-        ),
-    )

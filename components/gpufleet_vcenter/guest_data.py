@@ -88,13 +88,10 @@ GUEST_DATA_LIMIT = 65_536
 
 ENCODING = "gzip+base64"
 
-USER_DATA_KEYS = (
-    "guestinfo.userdata",
-    "guestinfo.userdata.encoding",
-    "guestinfo.vendordata",
-    "guestinfo.vendordata.encoding",
-    "guestinfo.ignition.config.data",
-    "guestinfo.ignition.config.data.encoding",
+USER_DATA_KEYS = tuple(
+    f"guestinfo.{name}{of}"
+    for name in ("userdata", "vendordata", "ignition.config.data")
+    for of in ("", ".encoding")
 )
 """Keys that may contain secrets: cleared after the node is ready, and never compared."""
 
