@@ -114,7 +114,8 @@ def disk_changes(
     taken |= {disk.slot for disk in known.values()}
     # On the first disk's controller; a guest finds its first disk before the others.
     controller = 0 if first is None else int(first.controllerKey or 0)
-    units = () if first is None else _units(live, controller)
+    device = next((item for item in live.devices if item.key == controller), None)
+    units = next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
     for disk in wanted:
         there, places = known.get(disk.name), ((controller, unit) for unit in units)
         free = (place for place in places if place not in taken)
@@ -174,11 +175,6 @@ def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str
 
 def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
-
-
-def _units(live: Observed, controller: int) -> tuple[int, ...]:
-    device = next((item for item in live.devices if item.key == controller), None)
-    return next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
 
 
 def _made(disk: VsphereDisk, slot: Slot, stores: Mapping[str, FoundStore]) -> Any:

@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -10,42 +11,35 @@ from typing import Any, cast
 from gpufleet.findings.row_rules import holds
 
 
+@dataclass(eq=False)
 class VsphereError(Exception):
     """One failure in one paragraph: fact, place, fix, and vCenter's name of the fault.
 
     Never holds a password, user data or a SOAP dump.
     """
 
-    def __init__(
-        self, code: str, summary: str, remedy: str = "", fault: str = "", left: str = ""
-    ) -> None:
-        """Build the failure.
-
-        Args:
-            code: Kind of failure, stable for scripts and documentation: `vsphere-` with the first
-                part of the name of its row in `failures.jsonl`.
-            summary: What was found and which limit it breaks, with the names of the objects.
-            remedy: Action for the user. Default: no suggestion.
-            fault: vCenter's type name of the fault. Default: vCenter raised none.
-            left: What exists now because the work stopped here. Default: nothing was left.
-        """
-        self.code = code
-        self.summary = summary
-        self.remedy = remedy
-        self.fault = fault.rsplit(".", 1)[-1]
-        self.left = left
-        super().__init__(str(self))
+    code: str
+    """Kind of failure, stable for scripts and documentation: `vsphere-` with the first part of the
+    name of its row in `failures.jsonl`."""
+    summary: str
+    """What was found and which limit it breaks, with the names of the objects."""
+    remedy: str = ""
+    """Action for the user. Default: no suggestion."""
+    fault: str = ""
+    """vCenter's type name of the fault. Default: vCenter raised none."""
+    left: str = ""
+    """What exists now because the work stopped here. Default: nothing was left."""
 
     def __str__(self) -> str:
         parts = [f"{self.code}: {self.summary}"]
         parts += [self.left] if self.left else []
         parts += [f"fix: {self.remedy}"] if self.remedy else []
-        parts += [f"[{self.fault}]"] if self.fault else []
+        parts += [f"[{self.fault.rpartition('.')[2]}]"] if self.fault else []
         return " ".join(part if part.endswith((".", "]", "?")) else part + "." for part in parts)
 
     def with_left(self, left: str) -> "VsphereError":
         """The same failure, with a text of what exists now because of it."""
-        return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
+        return replace(self, left=left)
 
 
 @cache

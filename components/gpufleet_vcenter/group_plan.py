@@ -159,10 +159,6 @@ def with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
     return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
-LOST = ("nodeReady",)
-"""Properties that cause the replacement of a machine that is as declared."""
-
-
 class StepKind(StrEnum):
     """Kind of a step for one machine."""
 
@@ -324,9 +320,9 @@ def _step(
         return _without_state(step, current, begun)  # an interrupted update replaced it
     found = changes(inputs_kept(old), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
-        # It is as declared, although the state differs.
-        replace_kind = MachineChangeKind.REPLACE
-        found = tuple(one for one in found if one.kind is not replace_kind or one.path in LOST)
+        # It is as declared, although the state differs; only the loss of its node replaces it.
+        other = MachineChangeKind.REPLACE
+        found = tuple(one for one in found if one.kind is not other or one.path == "nodeReady")
     step = replace(step, old=old, changes=found, row=current)
     if mine is not None and current is None:
         if begun is not None:

@@ -45,16 +45,14 @@ def network_config(addresses: Sequence[StaticAddress], macs: Sequence[str]) -> d
         "ethernets": {
             f"adapter{number}": {
                 "match": {"macaddress": mac.lower()},
-                **_ethernet(known.get(number)),
+                **(_static(known[number]) if number in known else {"dhcp4": True}),
             }
             for number, mac in enumerate(macs)
         },
     }
 
 
-def _ethernet(item: StaticAddress | None) -> Mapping[str, Any]:
-    if item is None:
-        return {"dhcp4": True}
+def _static(item: StaticAddress) -> Mapping[str, Any]:
     found: dict[str, Any] = {"dhcp4": False, "dhcp6": False, "addresses": [item.address]}
     if item.gateway is not None:
         every = "::/0" if ":" in item.gateway else "0.0.0.0/0"

@@ -10,7 +10,7 @@ type Shared Direct, MIG mode of the host); vSphere API (`HostGraphicsConfig`, `H
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from pyVmomi import vim, vmodl
 
@@ -187,8 +187,6 @@ def vgpu_readiness(host: Host, setup: HostSetup, wanted: Iterable[str]) -> list[
     return [{name: row[name] for name in ("check", "state", "found", "fix")} for row in rows]
 
 
-T = TypeVar("T")
-
 _PATHS = (
     "config.product.version",
     "config.graphicsConfig",
@@ -245,7 +243,7 @@ def _assigned_licence(session: Session, host: Any) -> str | None:
     return ", ".join(sorted(names)) or None
 
 
-def _answered(session: Session, ask: Callable[[], T]) -> T | None:
+def _answered(session: Session, ask: Callable[[], Any]) -> Any | None:
     """The answer; None: vCenter refuses this user, or has no such method."""
     try:
         return session.call(ask)

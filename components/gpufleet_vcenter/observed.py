@@ -82,10 +82,6 @@ def _custom_values(rows: Any) -> dict[int, str]:
     return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
 
 
-def _numa_cores(numa: Any | None) -> int:
-    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
-
-
 def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
     """The GPUs and NICs by passthrough among virtual devices."""
     kinds, found = vim.vm.device.VirtualPCIPassthrough, list[GpuDevice]()
@@ -147,7 +143,10 @@ class Observed:
     cpu_reservation_mhz: int = _shown("cpuReservationMhz", _number)
     cpu_shares: str = _shown("cpuShares", _text)
     """`low`, `normal`, `high` or `custom`."""
-    cores_per_numa_node: int = _read(NUMA_PATH, _numa_cores)
+    cores_per_numa_node: int = _read(
+        NUMA_PATH,
+        lambda numa: 0 if not numa or numa.autoCoresPerNumaNode else _number(numa.coresPerNumaNode),
+    )
     """0: the host decides, or the vCenter is older than 8.0."""
     cpu_hot_add: bool = _read("config.cpuHotAddEnabled", bool)
     """Whether processors can be added while it runs."""

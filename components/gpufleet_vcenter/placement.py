@@ -236,10 +236,6 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
         )
 
 
-_PAUSES = (1.0, 10.0)
-"""First and longest pause in seconds before looking again when every free slot is claimed by
-another create."""
-
 _CLAIMED: dict[str, dict[str, tuple[Host, Observed]]] = defaultdict(dict)
 """Vcenter -> instance uuid of a machine that is being made -> its host, and what it will use."""
 _LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -259,14 +255,14 @@ def claim(work: MachineWork, wish: Wish, refused: set[str]) -> Host | None:
     """A host with room for the machine, claimed. None: every host has refused it.
 
     Waits while all free slots are claimed by machines that are being made, for as long as a clone
-    may take.
+    may take, with pauses of 1 to 10 s.
 
     Raises:
         VsphereError: no host has room; the text states what each lacks.
     """
     settings, server = wish.settings, work.session.server_id
     doing = f"waiting for a place of {settings.name}"
-    for _ in turns(settings.timeouts.clone, doing, pauses=_PAUSES):
+    for _ in turns(settings.timeouts.clone, doing, pauses=(1.0, 10.0)):
         with _LOCKS[server]:
             assigned, _ = _CLAIMED[server].get(work.uuid, (None, None))
             if assigned is not None and assigned.name not in refused:

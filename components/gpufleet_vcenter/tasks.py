@@ -50,11 +50,9 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
         privilege=getattr(fault, "privilegeId", None) or "unknown",
         place=getattr(getattr(fault, "object", None), "_moId", "the object"),
         store=getattr(getattr(fault, "datastore", None), "_moId", "") or "the datastore",
-        requested=getattr(fault, "requested", 0),
-        unreserved=getattr(fault, "unreserved", 0),
+        told=fault,
         requested_mib=getattr(fault, "requested", 0) >> 20,
         unreserved_mib=getattr(fault, "unreserved", 0) >> 20,
-        question=getattr(fault, "text", ""),
         mmio_gib=mmio_gib,
         twice=2 * (mmio_gib or 0),
     )
