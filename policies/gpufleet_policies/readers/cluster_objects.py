@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, known, unknown
+from gpufleet.cluster.fact import UNKNOWN, Provenance, known, unknown
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.cluster.program import Program
@@ -111,7 +111,7 @@ def _device_plugin(
         annotations=given.annotations,
         installs=DEVICE_PLUGIN,
         plugin_enabled=known(True),
-        mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
+        mig_strategy=fact(strategy, text, place) if strategy else known("none", Provenance.DEFAULT),
         dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
         place=place,

@@ -29,10 +29,9 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
     A layout that a pool's label selects is checked with the pool's GPUs; a finding about a layout
     that no pool here selects is advice, because the layout may be unused.
     """
-    chosen = strategy(context)
-    if not chosen.is_known or chosen.value != "single":
-        return
     if isinstance(subject, MigLayouts):
+        if strategy(context).found != "single":
+            return
         selected = {layout_name(context, pool) for pool in all_pools(context)}
         names = [
             name
@@ -51,6 +50,8 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             )
         return
     for pool in gpu_pools(context, subject):
+        if strategy(context, pool).found != "single":
+            continue
         name = layout_name(context, pool)
         layouts = None if name is None else layouts_of(context, pool, name)
         if layouts is None or not _differ(tuple(dict(one) for one in layouts)):

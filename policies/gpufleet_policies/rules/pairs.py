@@ -105,6 +105,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
+        document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
         yield subject.locator.kind, _Side(subject, document)
@@ -154,6 +155,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "gpus": sum(gpus) * (1 if one_by_one else group.pods.found or 1) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
+        "file": workload.locator.file,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
@@ -176,12 +178,15 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
 
 
 def _container(one: Container) -> dict[str, Any]:
-    """Image, its release where the tag is one, and the words that start it, each on a line."""
+    """Image, its release where the tag is one, its variables that rules read, the devices that it
+    requests, and the words that start it, each on a line."""
     tag = re.search(r":v?([0-9]+\.[0-9][^@]*)", one.image.found or "")
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
+    wants = sorted(name for name in {*one.requests, *one.limits} if "/" in name) or None
+    more = {"variables": one.variables, "wants": wants, "serves": one.launch.serves}
+    return {**written, "release": tag and tag[1], **more, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:

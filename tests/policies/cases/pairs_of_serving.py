@@ -18,8 +18,8 @@ def _volume(mode: str) -> Thing:
     return of_kind("PersistentVolumeClaim", "v1", "models", spec, namespace="ml")
 
 
-def _mounting(pods: int) -> dict[str, object]:
-    claim = {"name": "m", "persistentVolumeClaim": {"claimName": "models"}}
+def _mounting(pods: int, name: str = "models") -> dict[str, object]:
+    claim = {"name": "m", "persistentVolumeClaim": {"claimName": name}}
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
@@ -105,6 +105,16 @@ def _role(resource: str) -> Thing:
     return role
 
 
+def _service(app: str) -> Thing:
+    spec = {"selector": {"app": app}, "ports": [{"port": 80, "targetPort": 8000}]}
+    return of_kind("Service", "v1", "chat", spec, namespace="ml")
+
+
+def _devices(value: str) -> dict[str, object]:
+    variables = [{"name": "NCCL_IB_DISABLE", "value": value}]
+    return {f'{CONTAINER}.resources.limits."rdma/shared_ib"': "1", f"{CONTAINER}.env": variables}
+
+
 def _pool(port: int) -> Thing:
     spec = {"selector": {"matchLabels": {"app": "chat"}}, "targetPorts": [{"number": port}]}
     return of_kind("InferencePool", _POOLS, "chat", spec, namespace="ml")
@@ -126,6 +136,31 @@ CASES = (
         "finds its workers by Kubernetes, and no Role here allows to list pods",
         ADVICE,
         alongside=(FLEET, _role("services")),
+    ),
+    Case(
+        "service-selects-nothing",
+        _service("chat"),
+        _service("chat-server"),
+        "selects no pod of these files; Deployment ml/chat, on its port, has the labels",
+        ADVICE,
+        alongside=(FLEET, deployment({**_PODS, f"{CONTAINER}.ports": [{"containerPort": 8000}]})),
+    ),
+    Case(
+        "rdma-devices-not-used",
+        deployment(_devices("0")),
+        deployment(_devices("1")),
+        "sets NCCL_IB_DISABLE to 1 and requests nvidia.com/gpu, rdma/shared_ib",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "pods-name-absent-object",
+        deployment(_mounting(1)),
+        deployment(_mounting(1, "preprov-pvc")),
+        "names the PersistentVolumeClaim preprov-pvc, and there is none here, but "
+        "PersistentVolumeClaim ml/models",
+        ADVICE,
+        alongside=(FLEET, _volume("ReadWriteOnce")),
     ),
     Case(
         "port-name-absent",
@@ -263,13 +298,7 @@ CASES = (
     Case(
         "pods-name-absent-object",
         deployment(_mounting(1)),
-        deployment(
-            {
-                "spec.template.spec.volumes": [
-                    {"name": "m", "persistentVolumeClaim": {"claimName": "model"}}
-                ]
-            }
-        ),
+        deployment(_mounting(1, "model")),
         "names the PersistentVolumeClaim model, and there is none here, but "
         "PersistentVolumeClaim ml/models",
         ADVICE,
