@@ -164,8 +164,13 @@ def _model_name(programs: Iterable[ContainerProgram]) -> str | None:
     for program in programs:
         named = program.options.first(MODEL_OPTIONS)
         words = program.words
-        if named is None and "serve" in words[:6]:
-            after = words[list(words).index("serve") + 1 :]
+        serves = (
+            at
+            for at, word in enumerate(words)
+            if word == "serve" and (at < 6 or words[at - 1].rpartition("/")[2] == "vllm")
+        )
+        if named is None and (at := next(serves, None)) is not None:
+            after = words[at + 1 : at + 2]
             named = after[0] if after and not after[0].startswith("-") else None
         if named is None:
             named = next(

@@ -121,8 +121,9 @@ def _never_published(context: RuleContext, resource: str) -> str:
 
 @written_rule("mig-slices-beyond-one")
 def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A container that starts a server, or that names slices of several kinds, of which the device
-    plugin's variable names one. Other programs may start a process for each slice."""
+    """A container that starts a server or names a tensor parallel size, or that names slices of
+    several kinds, of which the device plugin's variable names one. Other programs may start a
+    process for each slice."""
     del context
     for group, container in workload.gpu_containers:
         counts = {
@@ -133,7 +134,8 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
         }
         if sum(counts.values()) < 2 or container.init or container.claimed:
             continue
-        if len(counts) < 2 and serving(workload) is None:
+        spreads = (container.launch.tensor.found or 1) > 1
+        if len(counts) < 2 and not spreads and serving(workload) is None:
             continue
         if group not in workload.running_groups():
             continue

@@ -178,15 +178,12 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
 
 
 def _container(one: Container) -> dict[str, Any]:
-    """Image, its release where the tag is one, its variables that rules read, the devices that it
-    requests, and the words that start it, each on a line."""
+    """Image, its release where the tag is one, and the words that start it, each on a line."""
     tag = re.search(r":v?([0-9]+\.[0-9][^@]*)", one.image.found or "")
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    wants = sorted(name for name in {*one.requests, *one.limits} if "/" in name) or None
-    more = {"variables": one.variables, "wants": wants, "serves": one.launch.serves}
-    return {**written, "release": tag and tag[1], **more, "complete": True}
+    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:

@@ -172,7 +172,8 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
     configs = context.declared(SharingConfig)
     key = pool.labels.get(PLUGIN_LABEL)
     if key is not None:
-        return tuple(config for config in configs if config.key == key) or None
+        found = tuple(config for config in configs if config.key == key)
+        return found if found or key in _configured(context) else None
     if not configs:
         return ()
     if not pool.labels_known:

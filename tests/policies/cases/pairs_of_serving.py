@@ -110,11 +110,6 @@ def _service(app: str) -> Thing:
     return of_kind("Service", "v1", "chat", spec, namespace="ml")
 
 
-def _devices(value: str) -> dict[str, object]:
-    variables = [{"name": "NCCL_IB_DISABLE", "value": value}]
-    return {f'{CONTAINER}.resources.limits."rdma/shared_ib"': "1", f"{CONTAINER}.env": variables}
-
-
 def _pool(port: int) -> Thing:
     spec = {"selector": {"matchLabels": {"app": "chat"}}, "targetPorts": [{"number": port}]}
     return of_kind("InferencePool", _POOLS, "chat", spec, namespace="ml")
@@ -144,14 +139,6 @@ CASES = (
         "selects no pod of these files; Deployment ml/chat, on its port, has the labels",
         ADVICE,
         alongside=(FLEET, deployment({**_PODS, f"{CONTAINER}.ports": [{"containerPort": 8000}]})),
-    ),
-    Case(
-        "rdma-devices-not-used",
-        deployment(_devices("0")),
-        deployment(_devices("1")),
-        "sets NCCL_IB_DISABLE to 1 and requests nvidia.com/gpu, rdma/shared_ib",
-        ADVICE,
-        alongside=(),
     ),
     Case(
         "pods-name-absent-object",
