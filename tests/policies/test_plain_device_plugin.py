@@ -46,7 +46,14 @@ def codes(folder: Path) -> list[str]:
     return [one["code"] for one in audit(folder, "--profile", "prod")["findings"]]
 
 
-@pytest.mark.parametrize("image", [IMAGE, "mcr.example/oss/nvidia/k8s-device-plugin:v0.14.1"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        IMAGE,
+        "mcr.example/oss/nvidia/k8s-device-plugin:v0.14.1",
+        "registry.example/gpu/nvidia-device-plugin@sha256:" + "0" * 64,
+    ],
+)
 def test_the_operator_runs_a_second_one(image: str, tmp_path: Path) -> None:
     """NVIDIA/k8s-device-plugin#255: the kubelet keeps the devices of one of them."""
     write(tmp_path, {"plugin.yaml": plugin(image=image), "operator.yaml": OPERATOR})
@@ -64,8 +71,9 @@ OWNED = ", ownerReferences: [{apiVersion: nvidia.com/v1, kind: ClusterPolicy, na
         plugin(more=", labels: {app.kubernetes.io/managed-by: Helm}"),
         plugin(options="command: [gpu-feature-discovery]"),
         plugin(image="example/k8s-device-plugin-exporter:1"),
+        plugin(image="docker.io/rocm/k8s-device-plugin:1.31.0"),  # ROCm/k8s-device-plugin, AMD's
     ],
-    ids=["other nodes", "of the operator", "of a chart", "another program", "another image"],
+    ids=["other nodes", "of the operator", "of a chart", "another program", "another image", "AMD"],
 )
 def test_what_is_no_second_plugin(text: str, tmp_path: Path) -> None:
     write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})
