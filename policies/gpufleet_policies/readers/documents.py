@@ -114,7 +114,10 @@ def _facts(
         elif chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)
             release = release_above(above(), chart.name)
-            yield from of_values(chart.name, document, where, version=release, written=written())
+            text = written()
+            yield from of_values(
+                chart.name, document, where, version=release, place="", written=text
+            )
         elif not dependencies and is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"
