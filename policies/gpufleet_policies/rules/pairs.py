@@ -24,7 +24,7 @@ from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
-from gpufleet_policies.configurations.groups import RELATIONS
+from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import with_pods
