@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import way_price
@@ -55,16 +55,13 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
         smaller = _smaller_machine(context, pool)
         if smaller:
             alternative += f"; or use {smaller}"
-        yield finding(
-            where=place(pool, pool.size.minimum_place),
-            found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
-            f"{_gpu(pool)} serve interactive use, bought {_bought(pool)}",
+        yield interactive_large.say(
+            place(pool, pool.size.minimum_place),
+            pool=pool,
+            gpu=_gpu(pool),
+            bought=_bought(pool),
             alternative=alternative,
             money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),
-            evidence={
-                "minimum": pool.size.standing.value,
-                "gpusPerNode": pool.gpus_per_node.value,
-            },
         )
 
 
@@ -109,13 +106,13 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
         allowed = context.thresholds.standing_usd_per_month
         if allowed is not None and (money.usd_per_month or 0) <= allowed:
             continue
-        yield finding(
-            where=place(pool, pool.size.minimum_place),
-            found=f"{standing.value} x {_gpu(pool)} node(s) always run, environment "
-            f"{context.environment_of(subject).value}",
+        yield nonprod_minimum.say(
+            place(pool, pool.size.minimum_place),
+            standing=standing,
+            gpu=_gpu(pool),
+            environment=context.environment_of(subject).value,
             alternative=_smaller_minimum(pool),
             money=money,
-            evidence={"minimum": standing.value},
             remediation=() if pool.size.fixed else _zero(pool),
         )
 
@@ -144,12 +141,12 @@ def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
             if pool.compiled is not None
             else pool.size.minimum_place
         )
-        yield finding(
-            where=where,
+        yield fixed_size.say(
+            where,
             found=found,
+            nodes=nodes,
             alternative=alternative,
             money=nodes_money(context, pool, nodes, AmountKind.STANDING),
-            evidence={"nodes": nodes},
         )
 
 
@@ -185,10 +182,11 @@ def on_demand_for_batch(context: RuleContext, subject: NodePool | FleetFacts) ->
         name, listed, spot = found
         count = nodes.value
         gpus = nodes_money(context, pool, count, AmountKind.WASTE).gpus
-        yield finding(
-            where=place(pool, pool.capacity_place),
-            found=f"intent batch, and only onDemand at {usd_hour(listed)}",
-            limit=f"{name} sells as spot for at most {usd_hour(spot)}",
+        yield on_demand_for_batch.say(
+            place(pool, pool.capacity_place),
+            listed=usd_hour(listed),
+            name=name,
+            spot=usd_hour(spot),
             alternative=f"write {pool.capacity_place}: [{{spot: {{}}}}, {{onDemand: {{}}}}]"
             if pool.maker is Maker.FLEET
             else f"allow spot in {pool.capacity_place} of a pool for restartable work",

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, PoolFacts, Provenance
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.written import written_rule
@@ -18,11 +18,11 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding
         return
     unpriced = [pool for pool in fleet.pools if pool.maximum_spend.is_absent]
     gpus = sum(pool.maximum_nodes * pool.gpus_per_node * pool.gpu_fraction for pool in unpriced)
-    yield finding(
-        where=", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
-        found=f"the largest spend has no bound: {'; '.join(fleet.unbounded)}",
+    yield spend_unbounded.say(
+        ", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
+        reasons="; ".join(fleet.unbounded),
+        causes=list(fleet.unbounded),
         money=Money(AmountKind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
-        evidence={"causes": list(fleet.unbounded)},
     )
 
 
@@ -39,13 +39,7 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]
             AmountKind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max"
         )
         suggestion = str(-(-spend // MICRO_USD))
-    yield finding(
-        where="budget.usdPerHour",
-        found=found,
-        alternative=f"write `budget: {{usdPerHour: {suggestion}}}`, the most the fleet may cost "
-        "in an hour",
-        money=money,
-    )
+    yield budget_missing.say(found=found, suggestion=suggestion, money=money)
 
 
 @written_rule("gpu-budget-exceeded", FleetFacts)
@@ -64,14 +58,15 @@ def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding
     over = spend - int(limit * MICRO_USD)
     if over <= 0:
         return
-    yield finding(
-        where="budget.usdPerHour",
-        found=f"all pools at nodes.max cost {usd_hour(spend)}",
-        limit=f"{origin} is {limit:,.2f} USD/h",
+    yield budget_exceeded.say(
+        price=usd_hour(spend),
+        origin=origin,
+        bound=limit,
+        spend=spend,
+        limit_usd=str(limit),
         alternative=_smaller(fleet.pools, over),
         money=Money(AmountKind.EXPOSURE, Fraction(over), Fraction(0), "the part above the budget"),
         provenance=Provenance.DECLARED,
-        evidence={"maximum_micro_usd": spend, "limit_usd": str(limit)},
     )
 
 

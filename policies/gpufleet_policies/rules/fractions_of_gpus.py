@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.reading import decimal
@@ -30,23 +30,18 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         if GPU in container.gpu_resources
     ]
     if len(written) > 1 and not holders:
-        yield finding(
-            where=f"metadata.annotations[{written[0]}]",
-            found=f"requests a fraction of a GPU twice: {said}",
-            limit="only one of them is allowed: the scheduler refuses the pod",
-            alternative=f"remove {written[1]}",
-        )
+        yield fraction_and_whole.say(written=written, said=said)
     for group, container in holders:
         part = _part_of_gpu(workload.annotations.get(FRACTIONS[0]))
         place = container.resources_place
-        yield finding(
-            where=f"container {container.name} ({place or container.place})",
-            found=f"requests whole {GPU} and has {said}",
-            limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
-            "other one assigns the whole GPU",
+        yield fraction_and_whole.say(
+            case="both",
+            container=container,
+            place=place or container.place,
+            said=said,
+            written=written,
             alternative=fraction_and_whole.instead(),
             money=held(context, workload, group, 1 - part) if part is not None else None,
-            evidence={"annotations": written},
             remediation=tuple(remove(*one) for one in written_amounts(container, (GPU,))),
         )
 

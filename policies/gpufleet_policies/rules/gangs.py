@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.queues import LocalQueue
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
@@ -59,15 +59,9 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     if largest is None or total < context.thresholds.training_gpus:
         return
     queue = _only_queue(context, workload)
-    yield finding(
-        where="metadata.labels",
-        found=f"{int(total)} GPUs that are of use only together, and no queue or group of pods",
-        alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
-        "scheduler",
-        at_most=Level.MANDATORY
-        if workload.runs_to_completion and workload.api_group != "trainer.kubeflow.org"
-        else Level.ADVISORY,
-        evidence={"gpus": int(total)},
+    yield without_gang.say(
+        gpus=int(total),
+        certain=workload.runs_to_completion and workload.api_group != "trainer.kubeflow.org",
         remediation=queue_patch(workload, queue),
     )
 

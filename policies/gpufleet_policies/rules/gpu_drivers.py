@@ -7,7 +7,7 @@ from gpufleet.catalogue import Gpu, UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.driver_ranges import cuda_problem
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import accepts
 from gpufleet_policies.rules.pools import all_pools
@@ -48,12 +48,12 @@ def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             if first is None or None in problems:
                 continue
             names = ", ".join(pool.name for pool, _ in pools)
-            yield finding(
-                where=f"container {container.name} ({container.place}.image)",
-                found=f"{container.image.value}: {first.message}",
-                limit=f"its pods run on {names}; {first.reason.source}",
-                alternative=first.fix,
-                evidence={"cuda": cuda, "gpus": sorted({gpu.key for _, gpu in pools})},
+            yield cuda_for_gpu.say(
+                container=container,
+                first=first,
+                names=names,
+                cuda=cuda,
+                gpus=sorted({gpu.key for _, gpu in pools}),
             )
 
 

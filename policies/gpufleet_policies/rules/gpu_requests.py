@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import shared_grants
@@ -50,12 +50,11 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
             if not is_gpu_resource(resource) or resource in container.limits:
                 continue
             written = amount.value.text if amount.is_known else "the same amount"
-            yield finding(
-                where=_where(container),
-                found=f"requests {resource} without a limit",
-                limit=f"a limit is required: {_refusal(workload)}",
+            yield request_without_limit.say(
+                _where(container),
+                resource=resource,
+                refusal=_refusal(workload),
                 alternative=request_without_limit.instead(resource=resource, amount=written),
-                evidence={"resource": resource},
                 remediation=_set_limit(container, resource, amount.value.text)
                 if amount.is_known
                 else (),
@@ -74,12 +73,13 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 continue
             if request.value.number == limit.value.number:
                 continue
-            yield finding(
-                where=_where(container),
-                found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
-                limit=f"both must be equal: {_refusal(workload)}",
+            yield request_differs.say(
+                _where(container),
+                request=request,
+                resource=resource,
+                bound=limit,
+                refusal=_refusal(workload),
                 alternative=request_differs.instead(resource=resource, limit=limit.value.text),
-                evidence={"resource": resource},
                 remediation=(
                     replace(limit.value.text, container.resources_place, "requests", resource),
                 )
@@ -96,12 +96,13 @@ def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             amount = container.gpus(resource)
             if not amount.is_known or amount.value.is_whole:
                 continue
-            yield finding(
-                where=f"container {container.name} ({amount.place or container.place})",
-                found=f"requests {amount.value.text} {resource}",
-                limit=f"only whole devices can be requested: {_refusal(workload)}",
+            yield not_integer.say(
+                container=container,
+                place=amount.place or container.place,
+                amount=amount,
+                resource=resource,
+                refusal=_refusal(workload),
                 alternative=_parts(context, group),
-                evidence={"resource": resource},
             )
 
 
@@ -148,12 +149,13 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             money = None
             if total.is_known and total.value and len(group.gpu_resources) == 1:
                 money = held(context, workload, group, Fraction(asked - 1, total.value))
-            yield finding(
-                where=f"container {container.name} ({amount.place or container.place})",
-                found=f"requests {asked} x {resource}, shares of a GPU",
+            yield over_one_share.say(
+                container=container,
+                place=amount.place or container.place,
+                asked=asked,
+                resource=resource,
                 alternative=over_one_share.instead(resource=resource),
                 money=money,
-                evidence={"resource": resource, "asked": asked},
                 remediation=_one_share(container, resource),
             )
 
@@ -188,12 +190,12 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
         ]
         if missing:
             share = _share_of_node(context, group, container)
-            yield finding(
-                where=_where(container),
-                found=f"requests a GPU and no {' and no '.join(missing)}",
+            yield without_cpu_memory.say(
+                _where(container),
+                lacks=" and no ".join(missing),
+                missing=missing,
                 alternative=without_cpu_memory.instead()
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
-                evidence={"missing": missing},
                 remediation=_set_requests(container, {n: share[n] for n in missing})
                 if share
                 else (),

@@ -6,7 +6,7 @@ from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import lacks_driver, named_image, refused_images
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.checked import kubernetes_minor
@@ -46,15 +46,18 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
                 if not both or pool.labels.get(label) == "false":
                     continue
                 words = part.replace("_", " ")
-                yield finding(
-                    where=pool.image.place or "amiType",
-                    found=f"{pool.image.value} has the {words}, and {choices.locator} installs it "
-                    "too",
+                yield installed_twice.say(
+                    pool.image.place or "amiType",
+                    pool=pool,
+                    words=words,
+                    choices=choices,
+                    key=key,
+                    label=label,
+                    part=part,
+                    image=image,
                     limit=_LIMITS[part],
-                    alternative=f'write {key}.enabled: false, or the node label {label}: "false"',
+                    certain=part == "device_plugin",
                     money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
-                    evidence={"part": part, "image": image.key},
-                    at_most=Level.MANDATORY if part == "device_plugin" else Level.ADVISORY,
                 )
 
 
@@ -71,13 +74,7 @@ def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         template = template_of(pool, context.surroundings)
         own = NOTHING if template is None else template.image
         for one in refused_images(pool, own, minor, context.catalogue):
-            yield finding(
-                where=pool.image.place or "amiType",
-                found=one.found,
-                limit=one.limit,
-                alternative=one.fix,
-                evidence=one.evidence,
-            )
+            yield image_refused.say(pool.image.place or "amiType", one=one, evidence=one.evidence)
 
 
 @written_rule("pool-image-without-driver", NodePool)
@@ -89,8 +86,8 @@ def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Fi
         if pool.maker is Maker.KARPENTER or not pool.image.is_known:
             continue
         if lacks_driver(pool.image.value):
-            yield finding(
-                where=pool.image.place or "amiType",
-                found=f"{pool.image.value} has no driver of NVIDIA",
+            yield image_without_driver.say(
+                pool.image.place or "amiType",
+                pool=pool,
                 money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
             )

@@ -8,7 +8,7 @@ from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
@@ -56,19 +56,21 @@ def _validate_pool(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
         alike = sum(dict(layout) == dict(devices) for layout in layouts)
         part = Fraction(lost * alike, shape.compute_slices * len(layouts))
         stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
-        yield finding(
-            where=where,
-            found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
-            f"{shape.compute_slices} compute slices each",
-            limit="a layout should leave no slices that no profile fits into",
+        yield stranded_slices.say(
+            where,
+            layout=_spelled(dict(devices)),
+            alike=alike,
+            gpus=len(layouts),
+            lost=lost,
+            shape=shape,
             alternative=f"partition them into {better}" if better else "use another GPU",
-            money=saving(context, pool, nodes, part, "the part no instance can use"),
-            at_most=Level.MANDATORY if stops else Level.ADVISORY,
+            certain=stops,
             evidence={
                 **({"config": name or ""} if compiled is None else {}),
                 "devices": dict(devices),
                 "stranded": lost,
             },
+            money=saving(context, pool, nodes, part, "the part no instance can use"),
         )
 
 
@@ -104,14 +106,15 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Fin
                 ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
                 key=lambda pair: pair[0],
             )
-            yield finding(
-                where=f"{subject.place} {name}".strip(),
-                found=f"{_spelled(layout)} strands {lost} of {shape.compute_slices} compute slices "
-                "of each GPU",
-                limit="a layout should leave no slices that no profile fits into",
+            yield stranded_slices.say(
+                f"{subject.place} {name}".strip(),
+                case="unused",
+                profiles=_spelled(layout),
+                lost=lost,
+                shape=shape,
+                name=name,
+                layout=layout,
                 alternative=f"partition them into {better}" if better else "use another GPU",
-                at_most=Level.ADVISORY,
-                evidence={"config": name, "devices": layout, "stranded": lost},
             )
 
 
@@ -154,11 +157,12 @@ def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         if row is None or size.value in offered:
             continue
         sizes = ", ".join(offered)
-        yield finding(
-            where=f"{pool.shared.place}.gpuPartitionSize",
-            found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
+        yield infeasible.say(
+            pool=pool,
+            size=size,
+            row=row,
+            allowed=list(offered),
             limit=f"GKE offers {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
             alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
-            evidence={"size": size.value, "allowed": list(offered)},
         )

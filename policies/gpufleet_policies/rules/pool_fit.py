@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price
@@ -55,11 +55,12 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             (p.gpus_per_node.value for p in pools if p.gpus_per_node.is_known), default=1
         )
         gpu_hour = Fraction(listed - spot, per_node)
-        yield finding(
-            where=group.where,
-            found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
-            f"{name} on demand only, at {usd_hour(listed)}",
-            limit=f"{name} sells as spot for at most {usd_hour(spot)}",
+        yield interruptible.say(
+            group.where,
+            names=", ".join(pool.name for pool in pools),
+            name=name,
+            listed=usd_hour(listed),
+            spot=usd_hour(spot),
             alternative=_spot_pool(pools[0]),
             money=Money(
                 AmountKind.WASTE,
@@ -104,7 +105,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         names = ", ".join(pool.name for pool in pools)
         what = "runs" if once else f"{pods} pods of {asked} GPU(s) train together"
         lacks = "with backoffLimit 0" if once else "and no checkpoint is declared"
-        yield finding(where=group.where, found=f"{what} on {names}, spot only, {lacks}")
+        yield spot_for_training.say(group.where, what=what, names=names, lacks=lacks)
 
 
 def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:
@@ -155,11 +156,14 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         if len(models) < 2 or len(prices) < 2 or prices[0][0] >= prices[-1][0]:
             continue
         cheapest, dearest = prices[0], prices[-1]
-        yield finding(
-            where=group.where,
-            found=f"requests {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
-            limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
-            f"{usd_hour(cheapest[0])}",
+        yield unpinned.say(
+            group.where,
+            asked=asked,
+            models=", ".join(sorted(models)),
+            dearest=dearest,
+            high=usd_hour(dearest[0]),
+            cheapest=cheapest,
+            low=usd_hour(cheapest[0]),
             money=Money(
                 AmountKind.WASTE,
                 (dearest[0] - cheapest[0]) * asked * pods,

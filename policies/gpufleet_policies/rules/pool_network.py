@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placement import pools_for
@@ -34,10 +34,8 @@ def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         if not pools or len(spread) < len(pools):
             continue
         zones = spread[0].zones.value if spread[0].zones.is_known else ()
-        yield finding(
-            where=group.where,
-            found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
-            f"{len(zones) or 'all'} zones",
+        yield multi_zone.say(
+            group.where, pods=pods, asked=asked, spread=spread, zones=len(zones) or "all"
         )
 
 
@@ -64,14 +62,16 @@ def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             missing = _missing_fabric(context, pool, group, asked)
             if missing is None:
                 continue
-            yield finding(
-                where=group.where,
-                found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
+            yield without_fabric.say(
+                group.where,
+                pods=pods,
+                asked=asked,
+                pool=pool,
+                missing=missing,
                 alternative="request vpc.amazonaws.com/efa in the pods, and give the pool EFA "
                 "interfaces and a placement group"
                 if missing.endswith("EFA") or _EFA in missing
                 else "give pool and pods the GPUDirect networks",
-                evidence={"pool": pool.name},
             )
             break
 

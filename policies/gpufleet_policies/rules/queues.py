@@ -15,7 +15,7 @@ from gpufleet.cluster.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.placement import carries
@@ -47,10 +47,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     if any(c.controller.found == _PROVISIONING for c in context.anywhere(QueueAdmissionCheck)):
         return
     where = configurations[0] if configurations else charts[0]
-    yield finding(
-        where=str(where.locator),
-        found="Kueue queues GPU jobs, and waitForPodsReady is off",
-    )
+    yield without_timeout.say(str(where.locator))
 
 
 @written_rule("kueue-device-class-without-quota", KueueConfiguration)
@@ -64,14 +61,7 @@ def class_without_quota(
         return
     for name in configuration.device_names:
         if name not in names:
-            yield finding(
-                where=f"{configuration.place or 'resources'}: deviceClassMappings",
-                found=f"{name} is the name of a class of devices, and no ClusterQueue has quota of "
-                "it",
-                alternative=f"give {name} quota in a ClusterQueue, or map the class to the name "
-                "that has it",
-                evidence={"name": name},
-            )
+            yield class_without_quota.say(place=configuration.place or "resources", name=name)
 
 
 @written_rule("quota-exceeds-capacity", ResourceFlavor)
@@ -91,12 +81,11 @@ def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[F
         there = _reachable(context, pools, resource)
         if there is None or not nominal.is_known or nominal.value <= there:
             continue
-        yield finding(
-            where=f"quota of {resource}",
-            found=f"queues may admit {nominal.value} x {resource}",
-            limit=f"{', '.join(pool.name for pool in pools)} can have {there} at most",
-            alternative=f"lower the nominal quotas to {there} together, or let the pools grow",
-            evidence={"quota": nominal.value, "reachable": there},
+        yield exceeds_capacity.say(
+            resource=resource,
+            nominal=nominal,
+            names=", ".join(pool.name for pool in pools),
+            there=there,
         )
 
 
@@ -143,21 +132,10 @@ def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterato
     environment = context.environment_of(queue).value
     if isinstance(queue, KaiQueue):
         if queue.quota.found == -1 and queue.limit.found == -1:
-            yield finding(
-                where="spec.resources.gpu",
-                found=f"quota -1 and limit -1 in {environment}",
-                limit="a queue outside production must not take every GPU",
-                alternative="write a limit",
-            )
+            yield without_cap.say(environment=environment)
         return
     if not queue.cohort.is_known:
         return
     for quota in queue.quotas:
         if quota.borrowing_limit.is_absent:
-            yield finding(
-                where=quota.place,
-                found=f"{quota.resource} of flavour {quota.flavor} has no borrowingLimit in "
-                f"{environment}",
-                limit="a queue outside production must not borrow every GPU",
-                alternative="write borrowingLimit",
-            )
+            yield without_cap.say(quota.place, case="kueue", quota=quota, environment=environment)

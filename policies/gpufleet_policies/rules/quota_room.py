@@ -7,7 +7,7 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.cluster import GpuQuota
 from gpufleet.cluster.fact import Fact, known
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration, LocalQueue
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.rules.written import written_rule
@@ -34,13 +34,7 @@ def counts_nothing(context: RuleContext, quota: GpuQuota) -> Iterator[Finding]:
     del context
     for name in quota.uncounted:
         resource = name.removeprefix("limits.")
-        yield finding(
-            where=f"spec.hard.{name}",
-            found=f"limits {name}",
-            alternative=f"write requests.{resource}",
-            at_most=Level.MANDATORY if name == resource else Level.ADVISORY,
-            evidence={"key": name},
-        )
+        yield counts_nothing.say(name=name, resource=resource, certain=name == resource)
 
 
 def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
@@ -60,25 +54,25 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 total = asked.value * (1 if alone or workload.runs_to_completion else pods)
             surge = asked.value * (workload.surge.found or 0)
             if total <= most < total + surge:
-                yield finding(
-                    where=workload.surge.place,
-                    found=f"requests {total} x {resource}, and {surge} more during a rollout",
-                    limit=f"the quota of namespace {space} is {most}: the API server refuses the "
-                    "new pod, and no old one ends before it",
-                    alternative="raise the quota, or write `maxSurge: 0` and `maxUnavailable: 1`",
-                    at_most=Level.ADVISORY,
-                    evidence={"resource": resource, "quota": most},
+                yield never_admits.say(
+                    workload.surge.place,
+                    case="rollout",
+                    total=total,
+                    resource=resource,
+                    surge=surge,
+                    space=space,
+                    most=most,
                 )
             if total <= most:
                 continue
-            yield finding(
-                where=group.where,
-                found=f"requests {total} x {resource}",
-                limit=f"the quota of namespace {space} is {most}: the API server refuses "
-                f"{'its pods' if alone else 'the others'}",
-                alternative="raise the quota, or request less",
-                at_most=Level.MANDATORY if alone and here else Level.ADVISORY,
-                evidence={"resource": resource, "quota": most},
+            yield never_admits.say(
+                group.where,
+                total=total,
+                resource=resource,
+                space=space,
+                most=most,
+                which="its pods" if alone else "the others",
+                certain=alone and bool(here),
             )
 
 
@@ -118,14 +112,8 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             continue
         room = sum(one.value for one in quotas)
         if total > room:
-            yield finding(
-                where="metadata.labels",
-                found=f"requests {total} x {resource} in queue {queue.locator.name}",
-                limit=f"its nominal quota is {room}, and it has no cohort to borrow from: the "
-                "workload is never admitted",
-                alternative="raise nominalQuota, or request less",
-                at_most=level,
-                evidence={"resource": resource, "quota": room},
+            yield never_admits.say(
+                case="queue", total=total, resource=resource, queue=queue, room=room, at_most=level
             )
 
 
@@ -148,14 +136,12 @@ def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> I
     covered = frozenset(name for one in queues for name in one.covered or ())
     for resource in () if context.anywhere(KueueConfiguration) else _resources(workload):
         if resource not in covered:
-            yield finding(
-                where="metadata.labels",
-                found=f"requests {resource} in queue {queues[0].locator.name}",
-                limit=f"the queue covers {', '.join(sorted(covered)) or 'no resource'}: the "
-                "workload is never admitted",
-                alternative=f"give the queue quota of {resource}, or request what it covers",
+            yield never_admits.say(
+                case="uncovered",
+                resource=resource,
+                queues=queues,
+                resources=", ".join(sorted(covered)) or "no resource",
                 at_most=level,
-                evidence={"resource": resource},
             )
 
 

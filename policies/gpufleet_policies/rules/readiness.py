@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.written import written_rule
@@ -23,12 +23,8 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
             continue
         if container.shares_memory or group.host_ipc or not _is_listed(container):
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.volumeMounts)",
-            found=f"starts {opened.value} processes that communicate by /dev/shm, without a "
-            "volume there",
-            provenance=opened.provenance,
-            evidence={"processes": opened.value},
+        yield without_shared_memory.say(
+            container=container, opened=opened, provenance=opened.provenance
         )
 
 
@@ -60,11 +56,7 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if ".workerTemplate" in group.place and led:
             continue  # its leader serves
-        yield finding(
-            where=f"container {container.name} ({container.place}.readinessProbe)",
-            found="holds a GPU, serves, and has neither a readiness nor a startup probe",
-            evidence={"probes": sorted(container.probes)},
-        )
+        yield without_readiness.say(container=container, probes=sorted(container.probes))
 
 
 def _loads_on_request(container: Container) -> bool:

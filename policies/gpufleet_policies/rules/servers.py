@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.options import read_options, split_words
@@ -63,11 +63,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             continue
         if sum(not one.init for one in group.containers) > 1 or fetches(container) is not None:
             continue
-        yield finding(
-            where=container.where,
-            found="starts a model server in a Job without a deadline",
-            money=held(context, workload, group),
-        )
+        yield in_job.say(container.where, money=held(context, workload, group))
 
 
 @written_rule("gpu-liveness-before-load")
@@ -92,14 +88,13 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         fetched = None if soon or late else _fetched(context, workload, container, seconds)
         if not (soon or late or fetched):
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.livenessProbe)",
-            found=f"is stopped {seconds} s after its start if it does not answer",
+        yield before_load.say(
+            container=container,
+            seconds=seconds,
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
             if soon
             else fetched
             or f"its readiness probe gives it {planned} s: a start that takes as long never ends",
-            evidence={"seconds": seconds},
         )
 
 
@@ -142,14 +137,7 @@ def _not_served(group: PodGroup, container: Container) -> Iterator[Finding]:
     for _, probe in container.probed:
         number = container.ports.get(probe, probe)
         if number.isdecimal() and number != port:
-            yield finding(
-                where=container.where,
-                found=f"probes port {number}",
-                limit=f"vLLM serves on {port} and nothing else is in the pod: the probe always "
-                "fails",
-                alternative=f"write `port: {port}`",
-                evidence={"port": number},
-            )
+            yield other_port.say(container.where, case="vllm", number=number, port=port)
             return
 
 
@@ -172,9 +160,4 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         }
         for number in sorted(ports & {_TRITON_METRICS, _TRITON_GRPC}):
             other = "metrics" if number == _TRITON_METRICS else "gRPC"
-            yield finding(
-                where=container.where,
-                found=f"probes {_TRITON_PATH} on port {number}",
-                limit=f"Triton serves {other} there and its health on 8000: the probe always fails",
-                evidence={"port": number},
-            )
+            yield other_port.say(container.where, number=number, other=other)

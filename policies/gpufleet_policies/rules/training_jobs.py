@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
@@ -26,14 +26,13 @@ def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         most = group.pods.value * max(asked.value, 1)
         if container.init or int(ranks) <= most or len(ranks) > 6:
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.env)",
-            found=f"waits for {ranks} ranks, and {group.pods.value} pod(s) with {asked.value} "
-            "GPU(s) run at a time",
-            alternative=f"write `completions: {ranks}`, `parallelism: {ranks}` and "
-            "`completionMode: Indexed`",
+        yield fewer_pods.say(
+            container=container,
+            ranks=ranks,
+            group=group,
+            asked=asked,
+            number=int(ranks),
             money=held(context, workload, group),
-            evidence={"ranks": int(ranks), "pods": group.pods.value},
         )
 
 
@@ -57,23 +56,20 @@ def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
         for container in group.containers:
             started = _processes(container.words.found or ())
             if group.name == "Launcher" and started is not None and started < total:
-                yield finding(
-                    where=container.where,
-                    found=f"starts {started} processes of a GPU each, and the workers hold {total}",
-                    limit=f"{total - started} GPUs stay idle",
-                    alternative=f"write -np {total}, or fewer workers",
+                yield fewer_processes.say(
+                    container.where,
+                    started=started,
+                    total=total,
+                    idle=total - started,
                     money=held(context, workload, workers, Fraction(total - started, total)),
-                    evidence={"asked": total, "opened": started},
                 )
             elif group.name == "Launcher" and started is not None and started > total:
-                yield finding(
-                    where=container.where,
-                    found=f"starts {started} processes, and the workers hold {total} GPUs",
-                    limit="processes of NCCL that share a GPU are refused (`Duplicate GPU`)",
-                    alternative=f"write -np {total}, or more GPUs for each worker",
+                yield fewer_processes.say(
+                    container.where,
+                    case="more",
+                    started=started,
+                    total=total,
                     money=held(context, workload, workers, kind=AmountKind.STANDING),
-                    at_most=Level.ADVISORY,  # some of them may not use NCCL
-                    evidence={"asked": total, "opened": started},
                 )
 
 
@@ -107,11 +103,8 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         if not launch.meeting.is_absent or group not in workload.running_groups():
             continue
-        yield finding(
-            where=container.where,
-            found=f"torchrun waits for {nodes.value} pods, and has no rendezvous address",
-            money=held(context, workload, group),
-            evidence={"nodes": nodes.value},
+        yield without_address.say(
+            container.where, nodes=nodes, money=held(context, workload, group)
         )
 
 
@@ -132,17 +125,17 @@ def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         if group.subdomain.is_unknown or group.subdomain.found == service:
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.env)",
-            found=f"looks for {pod}.{service}, and the pods have the subdomain "
+        yield unknown_address.say(
+            container=container,
+            words=f"looks for {pod}.{service}, and the pods have the subdomain "
             f"{group.subdomain.found}"
             if group.subdomain.is_known
             else f"looks for {pod}.{service}, and the pods have no subdomain",
+            address=f"{pod}.{service}",
             alternative=f"write {pod}.{group.subdomain.found}"
             if group.subdomain.is_known
             else f"write `subdomain: {service}` in the pod template",
             money=held(context, workload, group),
-            evidence={"address": f"{pod}.{service}"},
         )
 
 
