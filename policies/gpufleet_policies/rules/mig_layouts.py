@@ -182,10 +182,9 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
     A layout that a pool's label selects is checked with the pool's GPUs; a finding about a layout
     that no pool here selects is advice, because the layout may be unused.
     """
-    chosen = strategy(context)
-    if not chosen.is_known or chosen.value != "single":
-        return
     if isinstance(subject, MigLayouts):
+        if strategy(context).found != "single":
+            return
         selected = {layout_name(context, pool) for pool in all_pools(context)}
         names = [
             name
@@ -204,6 +203,8 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             )
         return
     for pool in gpu_pools(context, subject):
+        if strategy(context, pool).found != "single":
+            continue
         name = layout_name(context, pool)
         layouts = None if name is None else layouts_of(context, pool, name)
         if layouts is None or not _differ(tuple(dict(one) for one in layouts)):
@@ -223,8 +224,9 @@ def _listed(names: list[str]) -> str:
 
 @written_rule("mig-slices-beyond-one")
 def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A container that starts a server, or that names slices of several kinds, of which the device
-    plugin's variable names one. Other programs may start a process for each slice."""
+    """A container that starts a server or names a tensor parallel size, or that names slices of
+    several kinds, of which the device plugin's variable names one. Other programs may start a
+    process for each slice."""
     del context
     for group, container in workload.gpu_containers:
         counts = {
@@ -235,7 +237,8 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
         }
         if sum(counts.values()) < 2 or container.init or container.claimed:
             continue
-        if len(counts) < 2 and serving(workload) is None:
+        spreads = (container.launch.tensor.found or 1) > 1
+        if len(counts) < 2 and not spreads and serving(workload) is None:
             continue
         if group not in workload.running_groups():
             continue
