@@ -28,7 +28,7 @@ from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import with_pods
-from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.servers import has_more
@@ -105,6 +105,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
+        document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
         yield subject.locator.kind, _Side(subject, document)
@@ -154,6 +155,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "gpus": sum(gpus) * (1 if one_by_one else group.pods.found or 1) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
+        "file": workload.locator.file,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
