@@ -57,6 +57,10 @@ class ServingEngine:
     """Context, libraries and CUDA graphs on one GPU."""
     eager_bytes: int
     """The same without CUDA graphs."""
+    least_bytes: int
+    """Lowest measured value on one GPU with CUDA graphs."""
+    most_bytes: int
+    """Highest measured value there."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -101,6 +105,8 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
         alone_bytes=_bytes(raw["alone_gib"]),
         eager_bytes=_bytes(raw.get("eager_gib", raw["alone_gib"])),
+        least_bytes=_bytes(raw.get("least_gib", raw["alone_gib"])),
+        most_bytes=_bytes(raw.get("most_gib", raw["alone_gib"])),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
         reserved_output=_reserved(raw),

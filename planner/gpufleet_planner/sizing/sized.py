@@ -22,6 +22,7 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
     capacity,
+    near_edge,
     not_known,
     refusal_of,
     starts,
@@ -352,6 +353,8 @@ def _starts(
     if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
         fits = False
         findings.append(refusal)
+    if room is not None and (near := near_edge(serving, room, parallel)) is not None:
+        findings.append(near)
     if fits and room is not None and room.sequences < serving.batch:
         fits, part, usable = False, "", device.usable_bytes
         if serving.engine is not InferenceEngine.TRANSFORMERS:
