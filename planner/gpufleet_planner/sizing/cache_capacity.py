@@ -212,7 +212,14 @@ def near_edge(serving: Serving, room: CacheCapacity, parallel: Parallelism) -> F
     lowest = left + profile.alone_bytes - profile.most_bytes
     if not lowest < needed <= left + profile.alone_bytes - profile.least_bytes:
         return None
-    sizes = {"needed": needed, "left": left, "counted": profile.alone_bytes}
-    sizes |= {"least": profile.least_bytes, "most": profile.most_bytes, "more": needed - lowest}
-    shown = {f"{name}_gib": f"{size / GIB:.1f}" for name, size in sizes.items()}
-    return _finding("engine-start-near", value=needed, limit=left, **shown)
+    return _finding(
+        "engine-start-near",
+        value=needed,
+        limit=left,
+        needed_gib=f"{needed / GIB:.1f}",
+        left_gib=f"{left / GIB:.1f}",
+        counted_gib=f"{profile.alone_bytes / GIB:.1f}",
+        least_gib=f"{profile.least_bytes / GIB:.1f}",
+        most_gib=f"{profile.most_bytes / GIB:.1f}",
+        more_gib=f"{(needed - lowest) / GIB:.1f}",
+    )

@@ -353,8 +353,6 @@ def _starts(
     if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
         fits = False
         findings.append(refusal)
-    if room is not None and (near := near_edge(serving, room, parallel)) is not None:
-        findings.append(near)
     if fits and room is not None and room.sequences < serving.batch:
         fits, part, usable = False, "", device.usable_bytes
         if serving.engine is not InferenceEngine.TRANSFORMERS:
@@ -370,4 +368,6 @@ def _starts(
                 part=part,
             )
         )
+    elif room is not None and (near := near_edge(serving, room, parallel)) is not None:
+        findings.append(near)
     return starts(model, serving, room, findings) if fits else fits
