@@ -1,7 +1,7 @@
 """Kueue's and KAI's objects as facts."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
@@ -19,6 +19,7 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
 from gpufleet_policies.readers.quantities import whole_amount
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
 _NO_LIMIT = 10**6
@@ -110,9 +111,12 @@ def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]
 
 
 def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
-    """Kueue's configuration, as data."""
+    """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
     if not isinstance(data, dict):
         return
+    if locator.kind != "Configuration":
+        document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
+        yield ReferencedObject(locator=locator, document=document)
     waits = inside(data, "waitForPodsReady")
     on: Fact[bool] = known(False, place="waitForPodsReady")
     if waits is UNKNOWN:

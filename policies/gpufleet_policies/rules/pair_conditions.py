@@ -26,11 +26,13 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
+    "unwritten": lambda here, wanted: repr(wanted) not in repr(here),
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: type(here) is type(wanted) and here < wanted,
     "more": lambda here, wanted: here > wanted,
+    "least": lambda here, wanted: here >= wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
     "denies": lambda here, chosen: any(

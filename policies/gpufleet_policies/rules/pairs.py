@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
-from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
@@ -27,7 +27,7 @@ from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
-from gpufleet_policies.rules.claimed import with_pods
+from gpufleet_policies.rules.claimed import claim_of, with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
@@ -43,6 +43,8 @@ _SUBJECTS = {
     "Nodes": ObservedNode,
 }
 """Names of subjects that are no objects: a chart, groups of pods or of machines, all nodes."""
+_HAMI = "hami.io/node-nvidia-register"
+"""Annotation of a Node with its GPUs as HAMi shares them, a list in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,17 @@ def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
 
 def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     if isinstance(subject, Program):
-        written = _written(release=subject.release, namespace=subject.namespace)
+        release = subject.release
+        if release.is_unknown and subject.name == "gpu-operator":
+            release = _subscribed(context)
+        written = _written(release=release, namespace=subject.namespace)
         values: Any = UNKNOWN if subject.values is None else subject.values
         data = {**written, "name": subject.name, "values": values, "complete": subject.complete}
         yield "Program", _Side(subject, data)
     elif isinstance(subject, WorkloadFacts):
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
-                data = _pods(subject, group)
+                data = _pods(context, subject, group)
                 own = (subject.locator.kind, subject.locator.name, subject.locator.namespace)
                 data["lowest"] = _lowest(context).get(own, data.get("pods"))
                 yield "Pods", _Side(subject, data, group.place)
@@ -107,7 +112,21 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         document = {**subject.document, "metadata": metadata, "complete": True}
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
-        yield subject.locator.kind, _Side(subject, document)
+            register = str(mapping(metadata.get("annotations")).get(_HAMI))
+            document["devices"] = register.count('"id":') or None
+        yield str(document.get("kind")), _Side(subject, document)
+
+
+@once
+def _subscribed(context: RuleContext) -> Fact[str]:
+    """Release of the GPU Operator that a Subscription names and keeps: updates wait for an
+    approval. A ClusterPolicy has none."""
+    for one in context.anywhere(ReferencedObject):
+        spec = mapping(one.document.get("spec"))
+        name, _, release = str(spec.get("startingCSV")).partition(".")
+        if name == "gpu-operator-certified" and spec.get("installPlanApproval") == "Manual":
+            return known(release)
+    return unknown("release")
 
 
 @once
@@ -122,7 +141,7 @@ def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
     }
 
 
-def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
+def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     hidden: dict[str, Any] = dict.fromkeys(workload.hidden_keys, UNKNOWN)
     notes = {**hidden, **workload.annotations, **group.annotations}
     metadata = {
@@ -167,6 +186,14 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
             if not one.init and "VLLM_PORT" not in one.variables
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
+        "classes": [
+            request.device_class.found
+            for one in group.claims
+            if (claim := claim_of(context.surroundings, workload, one)) is not None
+            for request in claim.requests
+            if request.device_class.is_known and not request.alternative
+        ],
+        "most": max(gpus, default=0),
         "hostIPC": group.host_ipc or None,
         "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
@@ -343,7 +370,9 @@ def _pairs_of(
 def _name_of(subject: object) -> str:
     """The kind by which pairs name a fact, of workloads that of their pods."""
     names: dict[type, str] = {kind: name for name, kind in _SUBJECTS.items()}
-    return subject.locator.kind if isinstance(subject, RawObject) else names.get(type(subject), "")
+    if isinstance(subject, RawObject):
+        return str(subject.document.get("kind"))
+    return names.get(type(subject), "")
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:
