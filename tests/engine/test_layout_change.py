@@ -15,8 +15,7 @@ import yaml
 from kubernetes import client
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.live_node import read_nodes
-from gpufleet.change.nodes import Stage, explain_nodes
+from gpufleet.change.live_node import Stage, explain_nodes, read_nodes
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data

@@ -18,8 +18,7 @@ from gpufleet.cli.cost import command
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exported
-from gpufleet.render.monitoring_artefacts import rule_groups
-from gpufleet.render.recording_rules import recording_rules
+from gpufleet.render.monitoring_artefacts import recording_rules, rule_groups
 from gpufleet.render.scrape_objects import scrape_objects
 from tests.engine.conftest import require
 from tests.engine.dcgm_exporter import exposition, line, served

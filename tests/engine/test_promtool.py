@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.render.alerts import alerts
 from gpufleet.render.dashboards import dashboards
-from gpufleet.render.monitoring_artefacts import rule_groups
-from gpufleet.render.scaling_signals import query_of
+from gpufleet.render.monitoring_artefacts import alerts, rule_groups
+from gpufleet.render.scaled_object import query_of
 from gpufleet.spec.scaling import KedaScaling
 from tests.engine.alert_series import (
     CASES,

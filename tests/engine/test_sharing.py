@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client
 
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dra import claims
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec

@@ -21,8 +21,8 @@ from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags, modelled_gpus
 from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
-from gpufleet.render.alerts import alerts
 from gpufleet.render.kueue_queues import cluster_queues, team_quota
+from gpufleet.render.monitoring_artefacts import alerts
 from gpufleet.spec.monitoring import Monitoring
 from tests.property.test_renders_agree import UNHURRIED, fleets
 from tests.unit.render.fleets import REGIONS

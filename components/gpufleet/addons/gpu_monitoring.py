@@ -14,10 +14,9 @@ from gpufleet.components_base.release import chart_release
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.declarations import declared_fleet
-from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
-from gpufleet.render.monitoring_artefacts import monitoring_objects
+from gpufleet.render.monitoring_artefacts import alerts, monitoring_objects, validate_alerts
 from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 

@@ -53,31 +53,29 @@ def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
 
 def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
     """Add-ons whose pods restart, and drivers that are reloaded."""
-    for leaf_class, code, text, fix in (
-        (
-            LeafClass.OPERAND,
-            "change-restarts-operands",
-            "its pods restart in the whole cluster, on every pool at once",
-            "read the release notes of each version between; change no layout in the same update",
-        ),
-        (
-            LeafClass.DRIVER,
-            "change-reloads-driver",
-            "the driver is loaded anew on each node, whose GPU pods must leave first",
-            "set driver.upgradePolicy, and change no layout in the same update",
-        ),
-    ):
-        addons: dict[str, list[FieldDifference]] = {}
-        for one in found:
-            if one.leaf_class is leaf_class:
-                addons.setdefault(_addon(one.field), []).append(one)
-        if leaf_class is LeafClass.OPERAND and any(
-            one.leaf_class is LeafClass.DRIVER and one.field.startswith("addons.") for one in found
-        ):
-            addons.pop("addons.gpuOperator", None)
-        for path, fields in addons.items():
-            shown = ", ".join(f"{one.field} from {one.old} to {one.new}" for one in fields[:_SHOWN])
-            yield warning(code, path, f"{shown}: {text}", fix, fields=[one.field for one in fields])
+    operands, drivers = (_by_addon(found, one) for one in (LeafClass.OPERAND, LeafClass.DRIVER))
+    if any(path.startswith("addons.") for path in drivers):
+        operands.pop("addons.gpuOperator", None)
+    for path, fields in operands.items():
+        names = [one.field for one in fields]
+        yield _finding("change-restarts-operands", path, shown=_changed(fields), fields=names)
+    for path, fields in drivers.items():
+        names = [one.field for one in fields]
+        yield _finding("change-reloads-driver", path, shown=_changed(fields), fields=names)
+
+
+def _by_addon(
+    found: Sequence[FieldDifference], leaf_class: LeafClass
+) -> dict[str, list[FieldDifference]]:
+    addons: dict[str, list[FieldDifference]] = {}
+    for one in found:
+        if one.leaf_class is leaf_class:
+            addons.setdefault(_addon(one.field), []).append(one)
+    return addons
+
+
+def _changed(fields: Sequence[FieldDifference]) -> str:
+    return ", ".join(f"{one.field} from {one.old} to {one.new}" for one in fields[:_SHOWN])
 
 
 def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> Iterable[Finding]:

@@ -1,16 +1,21 @@
 """Every difference between two fleets with its class. A difference without a class is unknown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from gpufleet.change.differences import files_differ, written
-from gpufleet.change.files import ABSENT, file_differences
-from gpufleet.change.installed import ADDONS, CLUSTER, POOL, installed
+from pydantic.alias_generators import to_snake
+
+from gpufleet.catalogue.edition import read_rows
+from gpufleet.change.differences import ABSENT, file_differences, files_differ, written
 from gpufleet.change.plan import FieldDifference, NodeChangeKind
 from gpufleet.fleet.leaf_class import LeafClass, class_of
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.render.dra_driver_values import needs_dra_driver
+from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.pool import Fabric, Provisioner
 
 _KINDS = {
     LeafClass.REPLACEMENT: NodeChangeKind.NEW_NODES,
@@ -24,18 +29,6 @@ _KINDS = {
 _RELOADS = ("addons.gpuOperator.version", "addons.gpuOperator.values")
 """Another image of the driver manager is another driver pod: a release of the operator reloads the
 driver even if its version stays (NVIDIA, Upgrading the GPU Operator, Prerequisites)."""
-_RANK = (
-    NodeChangeKind.UNTOUCHED,
-    NodeChangeKind.LIVE,
-    NodeChangeKind.PLUGIN,
-    NodeChangeKind.UNKNOWN,
-    NodeChangeKind.RESTART,
-    NodeChangeKind.RECUT,
-    NodeChangeKind.CUT_OVER,
-    NodeChangeKind.NEW_NODES,
-    NodeChangeKind.NEW_POOL,
-)
-"""In ascending order of effect; an unknown field does not hide that nodes are drained anyway."""
 
 
 def cluster_differences(old: Fleet, new: Fleet) -> tuple[FieldDifference, ...]:
@@ -108,9 +101,63 @@ def raised(kind: NodeChangeKind, found: Sequence[FieldDifference]) -> NodeChange
     """The change of the nodes, from all differences."""
     classes = {one.leaf_class for one in found}
     kinds = [one for leaf_class, one in _KINDS.items() if leaf_class in classes]
-    return max((kind, *kinds), key=_RANK.index)
+    return max((kind, *kinds), key=list(NodeChangeKind).index)
 
 
 def _foreign(old: Pool, new: Pool) -> bool:
     """Whether gpufleet does not manage the nodes, before and after."""
     return old.ownership is Ownership.EXISTING is new.ownership
+
+
+# The add-ons that a fleet installs, as settings of the others have no effect; and classes of
+# fields whose effect no input of a resource shows, or that do more than files show.
+#
+# For every other field the inputs and the rendered files are compared. Charts: an upgrade patches
+# the objects that differ (helm/helm `pkg/kube/client.go`, `updateResource`), and the controllers of
+# Deployments and DaemonSets replace pods whose template differs.
+
+ADDONS = (
+    *("gpuOperator", "networkOperator", "devicePlugin", "draDriver", "karpenter"),
+    *("clusterAutoscaler", "efaDevicePlugin", "nodeMonitoringAgent", "neuronDevicePlugin"),
+    *("kueue", "keda"),
+)
+"""Sections of `addons` that install something."""
+
+
+def _classes(of: str) -> Mapping[str, LeafClass]:
+    rows = read_rows(Path(__file__).parent, "leaf_classes")
+    return {row["path"]: LeafClass(row["class"]) for row in rows if row["of"] == of}
+
+
+CLUSTER = _classes("cluster")
+"""Path from the root of the declaration -> class, for fields outside pools. GDS and GDRCopy are
+containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
+`assets/state-driver/0500_daemonset.yaml`), for which a registry and a proxy also apply."""
+POOL = _classes("pool")
+"""Path inside a pool -> class. The vGPU scheduler is a setting of hosts, which restart for it."""
+
+
+def installed(fleet: Fleet, section: str) -> bool:
+    """Whether the add-on of a section of `addons` may be installed. If only the platform decides
+    that, an add-on counts as installed unless it is switched off."""
+    plans, addon = fleet.addons, declared_addon(fleet, section)
+    provisioners = {pool.provisioner for pool in fleet.pools}
+    decided = {
+        "gpuOperator": plans.gpu_operator.enabled,
+        "networkOperator": plans.network_operator.enabled,
+        "devicePlugin": plans.device_plugin.enabled,
+        "neuronDevicePlugin": plans.neuron.enabled,
+        "draDriver": needs_dra_driver(fleet),
+        "karpenter": Provisioner.KARPENTER in provisioners,
+        "clusterAutoscaler": Provisioner.CLUSTER_AUTOSCALER in provisioners,
+        "efaDevicePlugin": any(pool.fabric is Fabric.EFA for pool in fleet.pools),
+        "kueue": fleet.spec.queues is not None,
+        "keda": addon.enabled is True,
+    }
+    return (decided.get(section, True) and addon.enabled is not False) or addon.enabled is True
+
+
+def declared_addon(fleet: Fleet, section: str) -> Addon:
+    """The declared settings of an add-on."""
+    addon: Addon = getattr(fleet.spec.addons, to_snake(section))
+    return addon

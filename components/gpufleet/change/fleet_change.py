@@ -27,22 +27,18 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.radius import (
-    BACK,
-    NO_WAY_BACK,
-    OUTSIDE,
-    usd,
-    walk,
-    waves_of,
-    with_blast_radius,
-)
 from gpufleet.change.rules import NEW_STOPS, STOPS, validate_cluster, validate_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
+    NO_WAY_BACK,
     expected_seconds,
     gpu_hours,
     kind_in_place,
     steps,
+    usd,
+    walk,
+    waves_of,
+    with_blast_radius,
 )
 from gpufleet.change.transition_rules import (
     validate_images,
@@ -52,11 +48,10 @@ from gpufleet.change.transition_rules import (
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
 from gpufleet.findings.row_rules import rules_in
-from gpufleet.fleet.cut_over import cut_over, is_cut_over
+from gpufleet.fleet.cut_over import IN_PLACE, cut_over, is_cut_over
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.fleet.previous_sharing import IN_PLACE
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import LayoutChange, Provisioner
 
@@ -162,8 +157,8 @@ def _with_radius(
     change: PoolChange, old: Pool, new: Pool, classes: Sequence[LeafClass | None]
 ) -> PoolChange:
     """The change with its cost and rollback, and with the order of the program that makes it."""
-    change = replace(change, back=BACK.get(change.kind, ""))
-    if change.kind in OUTSIDE and change.nodes:
+    change = replace(change, back=change.kind.facts.get("back", ""))
+    if change.kind.facts.get("outside") and change.nodes:
         change = with_blast_radius(change, old, new, classes)
     elif change.waves and change.kind is not NodeChangeKind.PLUGIN:
         change = replace(change, seconds=len(change.waves) * expected_seconds(change.steps))
@@ -210,8 +205,8 @@ def _change(
     found: Sequence[FieldDifference],
 ) -> PoolChange:
     cuts = kind is NodeChangeKind.CUT_OVER
-    in_place = cuts or kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}
-    emptied = cuts or kind is NodeChangeKind.RECUT
+    in_place = kind.facts.get("in_place", False)
+    emptied = in_place and kind is not NodeChangeKind.PLUGIN
     width = _width(new, nodes)
     waves = waves_of(nodes, width) if in_place else ()
     env = fleet.addons.gpu_operator.mig_env

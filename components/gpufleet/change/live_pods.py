@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.change.live_node import LiveNode, objects
-from gpufleet.change.nodes import NodeReport, Stage
-from gpufleet.change.plan import ChangePlan, NodeChangeKind, PoolChange
+from gpufleet.change.live_node import LiveNode, NodeReport, Stage, objects
+from gpufleet.change.plan import ChangePlan, PoolChange
 from gpufleet.documents.paths import mapping_at
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -30,19 +29,6 @@ _THEN = {
     "Job": "started from the beginning, and counted as failed where its policy says so",
     BARE: "lost: nothing makes it again",
 }
-_EMPTIED = frozenset(
-    {
-        NodeChangeKind.REMOVED,
-        NodeChangeKind.RESTART,
-        NodeChangeKind.RECUT,
-        NodeChangeKind.CUT_OVER,
-        NodeChangeKind.NEW_NODES,
-        NodeChangeKind.NEW_POOL,
-    }
-)
-"""Kinds of change for which every pod leaves the pool's nodes."""
-_IN_PLACE = frozenset({NodeChangeKind.RECUT, NodeChangeKind.CUT_OVER})
-"""The kinds of these whose nodes stay: a node that is done is not drained again."""
 _SHOWN = 5
 """Maximum number of pods in a finding."""
 
@@ -99,10 +85,12 @@ def moving_pods(
     found: list[MovingPods] = []
     findings: list[Finding] = []
     for change in plan.pools:
-        if change.kind not in _EMPTIED:
+        facts = change.kind.facts
+        if not facts.get("empties"):
             continue
         names = {node.name for node in nodes if node.labels.get(POOL_LABEL) == change.name}
-        names -= done if change.kind in _IN_PLACE else set()
+        # Where nodes stay, a node that is done is not drained again.
+        names -= done if facts.get("in_place") else set()
         leave = [pod for pod in pods if pod.node in names and pod.owner not in _STAY]
         for owner in sorted({pod.owner for pod in leave}):
             same = [pod for pod in leave if pod.owner == owner]

@@ -4,14 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 
+from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.rollout import Rollout
 
+_KINDS = {row["kind"]: row for row in read_rows(Path(__file__).parent, "kinds")}
+
 
 class NodeChangeKind(StrEnum):
-    """Kind of change of a pool's nodes."""
+    """Kind of change of a pool's nodes. Those from `untouched` on are in ascending order of effect;
+    an unknown field does not hide that nodes are drained anyway."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -34,6 +39,13 @@ class NodeChangeKind(StrEnum):
     """Nodes are replaced, in the order of the provisioner."""
     NEW_POOL = "newPool"
     """The platform creates a new pool and deletes the old one."""
+
+    @property
+    def facts(self) -> RawRow:
+        """Its row of `kinds.jsonl`: `title`, and how to go `back`; whether all nodes `serve` during
+        the change, each pod leaves (`empties`), nodes change one by one `in_place`, or another
+        program decides their order (`outside`)."""
+        return _KINDS[self]
 
 
 class Act(StrEnum):

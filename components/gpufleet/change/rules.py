@@ -1,13 +1,14 @@
 """Findings against a change, and facts to know before it starts."""
 
 from collections.abc import Iterable, Iterator
-from typing import cast
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.features import numbers
 from gpufleet.change.plan import NodeChangeKind, PoolChange
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
-from gpufleet.findings import Finding, findings_in, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.findings.row_rules import rules_in
 from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
 from gpufleet.partition.partition import Partition
@@ -15,35 +16,10 @@ from gpufleet.spec.pool import Provisioner
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-_DRAIN = (
-    "a drain does not end within its time: a disruption budget or a pod without controller holds "
-    "the node; nothing has changed yet, uncordon it"
-)
-_FAILED = (
-    "nvidia.com/mig.config.state becomes `failed`: the layout was not applied; the GPUs before the "
-    "failing GPU have the new layout, the failing GPU is empty, the GPUs after it are unchanged"
-)
-_PAUSED = (
-    "it stays `pending` longer than timeoutSeconds, or nvidia.com/gpu.deploy.* stay "
-    "`paused-for-mig-change`: mig-manager waits for a label that will not change again"
-)
-_LESS = "the node offers less than promised, or nothing: the device plugin did not come back"
-_FULL = (
-    "pods that left a drained node stay Pending: the rest of the pool is full, and the next wave "
-    "would only add to them"
-)
-STOPS = (_DRAIN, _FAILED, _PAUSED, _LESS, _FULL)
+_STOPS = read_rows(Path(__file__).parent, "stops")
+STOPS = tuple(row["text"] for row in _STOPS if row["of"] == "waves")
 """When to stop. The first node that does not offer the new resources stops `pulumi up`."""
-
-_WORSE = (
-    "a new node does not become Ready, or offers less than promised: all that follow are made the "
-    "same way; take the change back before the next old node goes"
-)
-_PENDING = (
-    "pods of replaced nodes stay Pending longer than a node takes to start: the GPUs are not to be "
-    "had, and the provisioner goes on taking nodes away"
-)
-NEW_STOPS = (_WORSE, _PENDING)
+NEW_STOPS = tuple(row["text"] for row in _STOPS if row["of"] == "replacement")
 """When to stop a change that a provisioner makes."""
 
 
@@ -90,11 +66,7 @@ def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> lis
 
 
 def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.previous is None or change.kind not in {
-        NodeChangeKind.RECUT,
-        NodeChangeKind.PLUGIN,
-        NodeChangeKind.CUT_OVER,
-    }:
+    if new.previous is None or not change.kind.facts.get("in_place"):
         return
     if _shape(new.previous.partition) != _shape(old.partition) and new.spec.change is not None:
         yield _finding(
@@ -141,21 +113,13 @@ def _shape(partition: Partition) -> object:
 
 def _replaced(new: Pool, change: PoolChange) -> Finding:
     platform = new.platform.facts.title
-    who = (
-        platform
-        if change.kind is NodeChangeKind.NEW_POOL
-        else f"{new.provisioner.value} provisioning"
-    )
-    return warning(
+    first = change.kind is NodeChangeKind.NEW_POOL
+    return _finding(
         "change-by-replacement",
         new.path,
-        f"{who} replaces the nodes of {new.name}, in the order of its own settings"
-        + (
-            f", and {platform} deletes the old pool first"
-            if change.kind is NodeChangeKind.NEW_POOL
-            else ""
-        ),
-        "make a second pool as it is declared now, move the workloads, then remove this one",
+        who=platform if first else f"{new.provisioner.value} provisioning",
+        new=new.name,
+        first=f", and {platform} deletes the old pool first" if first else "",
         kind=change.kind.value,
     )
 
@@ -165,13 +129,9 @@ def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
         yield _finding(
             "change-all-at-once",
             new.path,
-            fix=(
-                "add to the pool: change: {width: 1, previous: "
-                + _yaml(old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True))
-                + "}"
-            ),
             nodes=change.nodes,
             new=new.name,
+            sharing=old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True),
         )
     elif change.gpus.lowest == 0:
         yield _finding(
@@ -199,15 +159,3 @@ def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     fresh = sorted(set(new.advertised) - set(old.advertised))
     if fresh and len(change.waves) > 1:
         yield _finding("changed-node-attracts-pods", new.path, resources=fresh)
-
-
-def _yaml(value: object) -> str:
-    """Plain data in YAML's flow style, ready to paste."""
-    if isinstance(value, dict):
-        mapping = cast("dict[str, object]", value)
-        return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in mapping.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_yaml(one) for one in cast("list[object]", value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)

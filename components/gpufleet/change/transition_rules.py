@@ -10,7 +10,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.transitions import Transition, ordinal
-from gpufleet.change.installed import ADDONS, declared_addon, installed
+from gpufleet.change.classified import ADDONS, declared_addon, installed
 from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
 from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.chart_values import merged

@@ -9,9 +9,8 @@ import click
 
 from gpufleet.change.cut_over_steps import NextStep, next_steps, read_cut_over_state
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.live_node import read_nodes
+from gpufleet.change.live_node import NodeReport, explain_nodes, read_nodes
 from gpufleet.change.live_pods import MovingPods, moving_pods, read_pods
-from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.change.plan import ChangePlan, FieldDifference, PoolChange
 from gpufleet.cli.change_text import WIDTH, next_text, plan_text, pods_text, reports_text
 from gpufleet.cli.output import (

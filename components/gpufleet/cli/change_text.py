@@ -5,15 +5,9 @@ from collections.abc import Sequence
 import click
 
 from gpufleet.change.cut_over_steps import NextStep
+from gpufleet.change.live_node import NodeReport, Stage
 from gpufleet.change.live_pods import MovingPods
-from gpufleet.change.nodes import NodeReport, Stage
-from gpufleet.change.plan import (
-    ChangeCapacity,
-    ChangePlan,
-    FieldDifference,
-    NodeChangeKind,
-    PoolChange,
-)
+from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
 from gpufleet.cli.output import fitted
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
@@ -21,26 +15,6 @@ from gpufleet.fleet.rollout import Rollout
 
 WIDTH = 80
 """Maximum number of characters of a line."""
-_KINDS = {
-    NodeChangeKind.ADDED: "new pool",
-    NodeChangeKind.REMOVED: "removed",
-    NodeChangeKind.UNTOUCHED: "no node changes",
-    NodeChangeKind.LIVE: "nodes stay, settings change while they run",
-    NodeChangeKind.UNKNOWN: "not known what happens to the nodes",
-    NodeChangeKind.RESTART: "machines are powered off and on",
-    NodeChangeKind.PLUGIN: "the device plugin restarts, running pods stay",
-    NodeChangeKind.RECUT: "GPUs are repartitioned, every pod leaves first",
-    NodeChangeKind.CUT_OVER: "the GPUs get another advertiser, node by node",
-    NodeChangeKind.NEW_NODES: "nodes are replaced",
-    NodeChangeKind.NEW_POOL: "the platform replaces the pool",
-}
-_ALL_SERVE = {
-    NodeChangeKind.ADDED,
-    NodeChangeKind.REMOVED,
-    NodeChangeKind.UNTOUCHED,
-    NodeChangeKind.LIVE,
-    NodeChangeKind.UNKNOWN,
-}
 _COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "green"}
 
 
@@ -102,10 +76,10 @@ def next_text(steps: Sequence[NextStep]) -> str:
 
 
 def _pool(pool: PoolChange, new: Fleet) -> str:
-    lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
+    lines = [click.style(pool.name, bold=True) + f"  {pool.kind.facts['title']}"]
     lines += _lines(pool.differences)
     lines += _inputs(pool)
-    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN, NodeChangeKind.CUT_OVER}:
+    if pool.kind.facts.get("in_place"):
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
@@ -121,9 +95,8 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
             f"{pool.gpu_hours_at_most}"
         )
         lines.append(f"  expected: {-(-pool.seconds // 60)} minutes{cost}")
-    if pool.back and pool.kind not in _ALL_SERVE:
-        lines.append(f"  back: {pool.back}")
-    if pool.kind not in _ALL_SERVE:
+    if not pool.kind.facts.get("serves"):
+        lines += [f"  back: {pool.back}"] if pool.back else []
         lines.append("  in service      before  lowest   after")
         lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
     return "\n".join(lines)

@@ -15,9 +15,8 @@ from typing import Any, cast
 
 from gpufleet.cost.cost import NodeHistory, PodHolding
 from gpufleet.findings import Finding, warning
-from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+from gpufleet.fleet.unit_weights import sanitised, unit_capacity, unit_weights
 
 NODE_SERIES = "gpu:node:pool"
 HELD_SERIES = "gpu:requested:count"

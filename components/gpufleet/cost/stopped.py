@@ -21,11 +21,10 @@ from gpufleet.cost.dump import (
     united,
 )
 from gpufleet.findings import Finding, warning
-from gpufleet.fleet.idle_rules import stoppable
-from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.fleet.unit_weights import unit_weights
-from gpufleet.render.scaling_signals import pod_pattern
+from gpufleet.fleet.scaling_rules import stoppable
+from gpufleet.fleet.unit_weights import sanitised, unit_weights
+from gpufleet.render.scaled_object import pod_pattern
 from gpufleet.spec.idle import IdleNotebook
 
 

@@ -30,7 +30,6 @@ from gpufleet.fleet.cluster_model import cluster_of
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.health import validate_health
-from gpufleet.fleet.idle_rules import validate_idle
 from gpufleet.fleet.invariants import validate_nothing
 from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
@@ -38,6 +37,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
+from gpufleet.fleet.scaling_rules import validate_idle
 from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
 

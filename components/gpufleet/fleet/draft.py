@@ -14,6 +14,7 @@ from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
+from gpufleet.fleet.cut_over import cut_previous
 from gpufleet.fleet.model import (
     NOT_ACCEPTED,
     Machine,
@@ -25,7 +26,6 @@ from gpufleet.fleet.model import (
 )
 from gpufleet.fleet.neuron import NEURON, assign_devices, is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
-from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.presets import resolve_presets
 from gpufleet.spec.capacity import Capacity

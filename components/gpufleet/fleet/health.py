@@ -82,36 +82,13 @@ def _who(spec: FleetSpec, pool: Pool, policy: HealthPolicy) -> Iterator[Finding]
 
 
 def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
-    path, floor, name = _path(pool), policy.floor, pool.name
+    """The first error of the floor, or of the program that must keep it."""
     least, most = pool.nodes.minimum, pool.nodes.maximum
-    if floor is None:
-        yield _finding("health-without-floor", path, pool=name)
-        return
     unpaced = policy.model_copy(update={"at_once": None})
-    allowed, share = unpaced.allowed(most), _share(most)
-    if floor.nodes and floor.nodes >= least:
-        limit = max(0, least - 1)
-        yield _finding(
-            "health-floor-above-minimum",
-            path,
-            pool=name,
-            least=least,
-            share=share,
-            found=floor.nodes,
-            limit=limit,
-        )
-    elif allowed < 1:
-        found = floor.percent
-        yield _finding(
-            "health-floor-allows-nothing", path, pool=name, most=most, found=found, limit=share
-        )
-    elif policy.at_once is not None and policy.at_once > allowed:
-        found = policy.at_once
-        yield _finding(
-            "health-at-once-above-floor", path, pool=name, most=most, found=found, limit=allowed
-        )
-    else:
-        yield from _kept(pool, policy, unpaced)
+    known = {"least": least, "most": most, "share": _share(most), "limit": max(0, least - 1)}
+    known |= {"pool": pool, "policy": policy, "floor": policy.floor}
+    found = [*_rules("floor", _path(pool), allowed=unpaced.allowed(most), **known)]
+    yield from found[:1] or _kept(pool, policy, unpaced)
 
 
 def _share(nodes: int) -> int:
@@ -180,26 +157,14 @@ def _nvsentinel(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     raw = value_at(operator.values, "dcgm.enabled")
     runs = operator.dcgm.enabled if raw is None else raw
     for pool, _ in watched:
-        path, plugin = _path(pool), pool.platform.facts.plugin
-        if pool.gpu.vendor != "nvidia":
-            yield _finding("health-nvsentinel-vendor", path, pool=pool.name, found=pool.gpu.name)
-            continue
-        if pool.served_by_platform and plugin is not None:
-            fix = f"write `{plugin.switched_off_by}` for the pool"
-        elif operator.ownership is not Ownership.EXISTING and runs is not True:
-            fix = "write `addons: {gpuOperator: {dcgm: {enabled: true}}}`"
-        else:
-            continue
-        yield _finding("health-without-dcgm", path, fix=fix, pool=pool.name)
+        found = _rules("dcgm", _path(pool), pool=pool, operator=operator, runs=runs)
+        yield from [*found][:1]
     acting = [(pool, policy) for pool, policy in watched if policy.acts]
     several = len({policy.mode for _, policy in acting}) > 1
     cut_off = completes(pool for pool, _ in acting)
     for pool, policy in acting:
-        if several and policy.mode is HealthMode.FENCE:
-            yield _finding("health-nvsentinel-two-modes", _path(pool), pool=pool.name)
-        repairs = policy.mode is HealthMode.REPAIR
-        if not several and cut_off and repairs and pool.intent is Intent.INFERENCE:
-            yield _finding("health-servers-never-drain", _path(pool), pool=pool.name)
+        known = {"pool": pool, "policy": policy, "several": several, "cut_off": cut_off}
+        yield from _rules("nvsentinel", _path(pool), **known)
 
 
 def health_terms(pool: Pool) -> Iterator[Term]:

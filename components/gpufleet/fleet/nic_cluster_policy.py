@@ -1,20 +1,23 @@
-"""NicClusterPolicy, secondary networks and values of the Network Operator's chart, as data.
-
-Kinds of `mellanox.com/v1alpha1`: Mellanox/network-operator v26.4.1 `api/v1alpha1`; images:
-`hack/release.yaml` of the same release; keys and defaults of the chart, which has no values schema:
-`deployment/network-operator/values.yaml` (read 2026-11-21).
-"""
+"""NicClusterPolicy, secondary networks and values of the Network Operator's chart, as data:
+`nic_cluster_policy.yaml`."""
 
 import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.hardened import OFED_IMAGE
 from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.documents.data_files import data_part
+from gpufleet.fleet.addon_plan import rdma_pools
 from gpufleet.fleet.chart_values import Values, environment, merged
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.manifest import manifest
-from gpufleet.fleet.model import NetworkPlan
+from gpufleet.fleet.model import NetworkPlan, Pool
 from gpufleet.spec.addons import Addons
+from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import (
     Network,
@@ -25,6 +28,7 @@ from gpufleet.spec.network_operator import (
     SriovSelectors,
 )
 
+_FILE = Path(__file__).with_suffix("")
 NAME = "nic-cluster-policy"
 """The only NicClusterPolicy that the operator reconciles."""
 API_VERSION = "mellanox.com/v1alpha1"
@@ -42,15 +46,20 @@ def policy_spec(addons: Addons, plan: NetworkPlan) -> Values:
     sections = _sections(declared, plan, addons.images)
     if not sections and not declared.policy:
         return {}
-    common: Values = {
-        "repository": mirrored(REPOSITORY, addons.images),
-        "version": f"network-operator-v{plan.version.removeprefix('v')}",
-    }
-    if declared.image_pull_secret is not None:
-        common["imagePullSecrets"] = [declared.image_pull_secret]
-    tolerations = [GPU_TOLERATION.as_dict(), *(t.as_dict() for t in plan.tolerations)]
-    spec = {"global": common, "tolerations": tolerations, **sections}
-    return merged(spec, declared.policy)
+    common = data_part(
+        _FILE,
+        "common",
+        repository=mirrored(REPOSITORY, addons.images),
+        version=plan.version.removeprefix("v"),
+        secrets=_secrets(declared),
+        tolerations=[GPU_TOLERATION.as_dict(), *(t.as_dict() for t in plan.tolerations)],
+    )
+    return merged({**common, **sections}, declared.policy)
+
+
+def _secrets(declared: NetworkOperatorSettings) -> list[str] | None:
+    secret = declared.image_pull_secret
+    return None if secret is None else [secret]
 
 
 def policy(addons: Addons, plan: NetworkPlan) -> Values | None:
@@ -83,78 +92,56 @@ def all_networks(declared: NetworkOperatorSettings) -> list[tuple[str, Network]]
 
 
 def _sections(declared: NetworkOperatorSettings, plan: NetworkPlan, images: Images) -> Values:
-    sections: Values = {}
-    if declared.ofed is Ofed.OPERATOR:
-        sections["ofedDriver"] = _ofed(declared.ofed_driver, plan.version)
-        if images.profile is not None:
-            sections["ofedDriver"]["image"] = OFED_IMAGE
-    if plan.rdma:
-        shared = [
-            {
-                "resourceName": one.name,
-                **({"resourcePrefix": one.prefix} if one.prefix is not None else {}),
-                "rdmaHcaMax": one.pods_per_node,
-                "selectors": _selectors(one.selectors),
-            }
-            for one in plan.rdma
-        ]
-        sections["rdmaSharedDevicePlugin"] = {
-            "image": "k8s-rdma-shared-dev-plugin",
-            "config": _json({"configList": shared}),
+    """Parts of the policy; secondary networks without the parts that the platform has already."""
+    shared = [
+        {
+            "resourceName": one.name,
+            **({} if one.prefix is None else {"resourcePrefix": one.prefix}),
+            "rdmaHcaMax": one.pods_per_node,
+            "selectors": _selectors(one.selectors),
         }
-    if declared.sriov:
-        functions = [
-            {
-                "resourceName": one.name,
-                "resourcePrefix": one.prefix,
-                "deviceType": one.device_type.value,
-                "selectors": _selectors(one.selectors),
-            }
-            for one in declared.sriov
-        ]
-        sections["sriovDevicePlugin"] = {
-            "image": "sriov-network-device-plugin",
-            "config": _json({"resourceList": functions}),
+        for one in plan.rdma
+    ]
+    functions = [
+        {
+            "resourceName": one.name,
+            "resourcePrefix": one.prefix,
+            "deviceType": one.device_type.value,
+            "selectors": _selectors(one.selectors),
         }
+        for one in declared.sriov
+    ]
     named = [one for _, one in all_networks(declared)]
-    images_of = {"multus": "multus-cni", "cniPlugins": "plugins"} if named else {}
-    if declared.ipoib:
-        images_of["ipoib"] = "ipoib-cni"
-    missing = {part: {"image": name} for part, name in images_of.items() if part not in plan.there}
-    if missing:
-        sections["secondaryNetwork"] = missing
-    if any(one.ipam.get("type") == NV_IPAM for one in named):
-        sections["nvIpam"] = {"image": "nvidia-k8s-ipam", "enableWebhook": False}
-    return sections
+    wanted = {"multus": named, "plugins": named, "ipoib": declared.ipoib}
+    kinds = {"multus": "multus", "plugins": "cniPlugins", "ipoib": "ipoib"}
+    parts = {key: bool(own) and kinds[key] not in plan.there for key, own in wanted.items()}
+    return data_part(
+        _FILE,
+        "sections",
+        ofed=_ofed(declared.ofed_driver, plan.version, images)
+        if declared.ofed is Ofed.OPERATOR
+        else None,
+        shared=_json({"configList": shared}) if shared else None,
+        functions=_json({"resourceList": functions}) if functions else None,
+        networks=any(parts.values()),
+        **parts,
+        ipam=any(one.ipam.get("type") == NV_IPAM for one in named),
+    )
 
 
-def _ofed(driver: OfedDriver, chart: str) -> Values:
+def _ofed(driver: OfedDriver, chart: str, images: Images) -> Values:
     upgrade, drain = driver.upgrade_policy, driver.upgrade_policy.drain
-    section: Values = {
-        "image": "doca-driver",
-        "forcePrecompiled": driver.precompiled,
-        "upgradePolicy": {
-            "autoUpgrade": upgrade.auto_upgrade,
-            "maxParallelUpgrades": upgrade.max_parallel_upgrades,
-            "safeLoad": upgrade.safe_load,
-            "drain": {
-                "enable": drain.enabled,
-                "force": drain.force,
-                "timeoutSeconds": drain.timeout_seconds,
-                "deleteEmptyDir": drain.delete_empty_dir,
-                **({"podSelector": drain.pod_selector} if drain.pod_selector else {}),
-            },
-        },
-    }
-    version = driver.version or OFED_VERSIONS.get(chart.removeprefix("v"))
-    if version is not None:
-        section["version"] = version
-    if driver.env:
-        section["env"] = environment(driver.env)
-    for key, name in (("repoConfig", driver.repo_config), ("certConfig", driver.cert_config)):
-        if name is not None:
-            section[key] = {"name": name}
-    return section
+    return data_part(
+        _FILE,
+        "ofed",
+        image="doca-driver" if images.profile is None else OFED_IMAGE,
+        version=driver.version or OFED_VERSIONS.get(chart.removeprefix("v")),
+        env=environment(driver.env) or None,
+        selector=drain.pod_selector or None,
+        **driver.model_dump(include={"precompiled", "repo_config", "cert_config"}),
+        **upgrade.model_dump(exclude={"drain"}),
+        **drain.model_dump(exclude={"pod_selector"}),
+    )
 
 
 def _selectors(selectors: NicSelectors | SriovSelectors) -> Values:
@@ -179,10 +166,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, indent=2, sort_keys=False)
 
 
-_CONTROL_PLANE = [
-    {"key": f"node-role.kubernetes.io/{role}", "operator": "Exists", "effect": "NoSchedule"}
-    for role in ("master", "control-plane")
-]
 PCI_CLASSES = ("02", "0200", "0207", "0300", "0302")
 """PCI classes that are labelled by vendor: network and display controllers, which identify NIC and
 GPU nodes. The chart's own list has only display controllers."""
@@ -190,28 +173,49 @@ GPU nodes. The chart's own list has only display controllers."""
 
 def network_operator_values(addons: Addons, plan: NetworkPlan) -> Values:
     """The values, the declared `values` merged last."""
-    declared = addons.network_operator
-    values: Values = {
-        "nfd": {"enabled": plan.node_feature_discovery, "deployNodeFeatureRules": True},
-        "sriovNetworkOperator": {"enabled": False},
-        "maintenanceOperator": {"enabled": False},
-    }
-    if plan.node_feature_discovery:
-        worker: Values = {
-            "config": {
-                "sources": {
-                    "pci": {
-                        "deviceClassWhitelist": list(PCI_CLASSES),
-                        "deviceLabelFields": ["vendor"],
-                    }
-                }
-            }
-        }
-        if plan.tolerations:
-            # Lists replace those of the chart: the chart's own entries are written again.
-            ours = [t.as_dict() for t in plan.tolerations]
-            worker["tolerations"] = [*_CONTROL_PLANE, GPU_TOLERATION.as_dict(), *ours]
-        values["node-feature-discovery"] = {"worker": worker}
-    if declared.image_pull_secret is not None:
-        values["imagePullSecrets"] = [declared.image_pull_secret]
+    declared, ours = addons.network_operator, [t.as_dict() for t in plan.tolerations]
+    every = [*data_part(_FILE, "worker"), GPU_TOLERATION.as_dict(), *ours]
+    values = data_part(
+        _FILE,
+        "chart",
+        discovery=plan.node_feature_discovery,
+        classes=list(PCI_CLASSES),
+        tolerations=every if ours else None,
+        secrets=_secrets(declared),
+    )
     return merged(values, declared.values)
+
+
+# Requests of pods for the NICs that the Network Operator serves.
+
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
+"""Annotation of a pod: networks that it joins in addition to the cluster network."""
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaRequest:
+    """Requests of a pool's pods for its NICs."""
+
+    resources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Extended resource -> quantity."""
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def rdma_request(pool: Pool, spec: FleetSpec, plan: NetworkPlan) -> RdmaRequest:
+    """The RDMA device, and the declared networks: empty for pools whose NICs gpufleet does not
+    serve.
+
+    A network of host devices takes one device of its resource for each pod. Pods join networks by
+    an annotation of Multus (k8snetworkplumbingwg/multus-cni v4, "how to use"; examples of NVIDIA's
+    Network Operator documentation)."""
+    if not rdma_pools([pool]):
+        return RdmaRequest()
+    declared = spec.addons.network_operator
+    taken = Counter(one.resource_name for one in declared.host_device)
+    counts = {f"{one.prefix or 'rdma'}/{one.name}": 1 for one in plan.rdma}
+    counts |= {f"{one.prefix}/{one.name}": max(1, taken[one.name]) for one in declared.sriov}
+    joined = ", ".join(f"{one.namespace}/{one.name}" for _, one in all_networks(declared))
+    return RdmaRequest(
+        {name: str(count) for name, count in counts.items()},
+        {NETWORKS: joined} if joined else {},
+    )

@@ -63,3 +63,11 @@ def _device(geometry: MigGeometry | None, profile: str | None) -> Fraction:
     compute = Fraction(cut.compute_slices, geometry.compute_slices)
     memory = Fraction(cut.memory_slots, geometry.memory_slots)
     return part * (compute + memory) / 2
+
+
+# Names of resources as kube-state-metrics writes them (kubernetes/kube-state-metrics v2).
+
+
+def sanitised(name: str) -> str:
+    """A resource as a label value: `nvidia_com_mig_1g_10gb`."""
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)

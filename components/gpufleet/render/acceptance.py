@@ -20,7 +20,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.manifest import MANAGED_BY, Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.partition.grant import Grant
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.data_files import OBJECTS, data_file, data_part

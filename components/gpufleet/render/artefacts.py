@@ -8,10 +8,10 @@ from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Pool
-from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.partition.shares import gib
+from gpufleet.partition.vgpu import scheduler_value
 from gpufleet.render.acceptance import acceptance_files
-from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, compute_domains, device_classes, device_taint_rules
@@ -37,13 +37,12 @@ from gpufleet.render.manifests import (
     operator_namespace,
     secondary_networks,
 )
-from gpufleet.render.monitoring_artefacts import monitoring_files
+from gpufleet.render.monitoring_artefacts import monitoring_files, validate_alerts
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.render.nvsentinel import nvsentinel_files
 from gpufleet.render.platform_files import platform_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.releases import value_files
-from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images
 
@@ -204,3 +203,56 @@ def _plugin_chart(fleet: Fleet) -> tuple[Artefact, ...]:
     plan = fleet.addons.device_plugin
     made = config_map(plugin_files(fleet), plan.namespace) if plan.rendered else None
     return _file("manifests/nvidia-device-plugin/device-plugin.yaml", made)
+
+
+# vGPU: what the host's device manager makes. Format: NVIDIA vGPU device manager `version: v1`.
+
+
+def vgpu_config_name(pool: Pool) -> str:
+    """Configuration of the device manager's file for a pool's hosts: the type, in lower case."""
+    assert pool.partition.vgpu is not None
+    return pool.partition.vgpu.type.name.lower()
+
+
+def vgpu_device_config(fleet: Fleet) -> dict[str, Any]:
+    """The vGPU device manager's document: for each type of the fleet, every GPU filled with it.
+
+    For hosts that run Kubernetes themselves (KubeVirt, OpenShift Virtualization); vCenter makes
+    vGPUs by itself. Types no table has a number for are left out. Empty without vGPU pools.
+    """
+    configs: dict[str, list[dict[str, Any]]] = {}
+    for pool in fleet.pools:
+        made = pool.partition.vgpu
+        if made is None or made.per_gpu is None:
+            continue
+        configs[vgpu_config_name(pool)] = [
+            {"devices": "all", "vgpu-devices": {made.type.name: made.per_gpu}}
+        ]
+    return {"version": "v1", "vgpu-configs": dict(sorted(configs.items()))} if configs else {}
+
+
+def vgpu_scheduler_file(fleet: Fleet) -> str:
+    """Commands that set the scheduler of the hosts' GPUs; empty where no pool declares one.
+
+    Source: NVIDIA Virtual GPU Software User Guide, Changing the Time-Sliced vGPU Scheduling
+    Behavior for All GPUs.
+    """
+    lines: list[str] = []
+    for pool in fleet.pools:
+        made = pool.partition.vgpu
+        if made is None or made.scheduler is None:
+            continue
+        key = f"RmPVMRL={scheduler_value(made.scheduler, made.time_slice_ms)}"
+        lines += [
+            f"# {pool.name}: {made.scheduler.value} on every host with {pool.gpu.key}; restart it",
+            f'esxcli system module parameters set -m nvidia -p "NVreg_RegistryDwords={key}"',
+            "# hosts with KVM: /etc/modprobe.d/nvidia.conf",
+            f'# options nvidia NVreg_RegistryDwords="{key}"',
+        ]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def vgpu_device_file(fleet: Fleet) -> str:
+    """The document as the text of its ConfigMap; empty without vGPU pools."""
+    document = vgpu_device_config(fleet)
+    return yaml_text(document) if document else ""

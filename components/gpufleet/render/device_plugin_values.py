@@ -1,8 +1,5 @@
-"""Values of the chart nvidia-device-plugin, and the ConfigMap they name.
-
-Keys and defaults: NVIDIA/k8s-device-plugin v0.20.0 `deployments/helm/nvidia-device-plugin` (read
-2026-11-21). The chart has no values schema.
-"""
+"""Values of the chart nvidia-device-plugin (`objects/device_plugin.yaml`), and the ConfigMap they
+name."""
 
 from typing import Any
 
@@ -13,6 +10,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
+from gpufleet.render.data_files import data_part
 from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import OneInput, SecretName, SpecModel
@@ -57,30 +55,23 @@ class DeclaredDevicePlugin(PluginSettings, ChartWithValues):
 
 def plugin_values(settings: PluginSettings) -> dict[str, Any]:
     """The values, without images and the name of the ConfigMap. Every switch is written out."""
-    strategy = settings.mig_strategy.value if settings.mig_strategy else "none"
-    values: dict[str, Any] = {
-        "devicePlugin": {"enabled": True},
-        "gfd": {"enabled": settings.gpu_feature_discovery},
-        "nfd": {"enabled": settings.node_feature_discovery},
-        "migStrategy": strategy,
-        "config": {"default": settings.default_config},
-    }
     ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in settings.tolerations]
-    if ours:
-        # Lists replace the chart's: its own entries are written again.
-        critical = {"key": "CriticalAddonsOnly", "operator": "Exists"}
-        gpu = GPU_TOLERATION.as_dict()
-        values["tolerations"] = [critical, gpu, *ours]
-        if settings.node_feature_discovery:
-            values["nfd"]["worker"] = {"tolerations": [gpu, *ours]}
-    if settings.pools is not None:
-        wanted = {"key": POOL_LABEL, "operator": "In", "values": sorted(settings.pools)}
-        term = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
-        required = "requiredDuringSchedulingIgnoredDuringExecution"
-        values["affinity"] = {"nodeAffinity": {required: term}}
-    if settings.image_pull_secret is not None:
-        values["imagePullSecrets"] = [{"name": settings.image_pull_secret}]
-    return values
+    tolerated, secret = [GPU_TOLERATION.as_dict(), *ours], settings.image_pull_secret
+    critical = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+    return data_part(
+        "device_plugin",
+        "values",
+        features=settings.gpu_feature_discovery,
+        discovery=settings.node_feature_discovery,
+        worker=tolerated if ours and settings.node_feature_discovery else None,
+        strategy=settings.mig_strategy.value if settings.mig_strategy else "none",
+        config=settings.default_config,
+        tolerations=[critical, *tolerated] if ours else None,
+        label=POOL_LABEL,
+        selects=settings.pools is not None,
+        pools=sorted(settings.pools or ()),
+        secrets=None if secret is None else [{"name": secret}],
+    )
 
 
 def planned_plugin_settings(addons: Addons, plan: DevicePluginPlan) -> PluginSettings:

@@ -1,7 +1,6 @@
 """Claims in place of plugin resources: DeviceClasses, claim templates, shared claims, configs.
 
-Formats: resource.k8s.io/v1, or a beta version of it on Kubernetes before 1.34;
-resource.nvidia.com/v1beta1 as kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 decodes it, strictly.
+Formats: `objects/dra.yaml`, in a beta version of resource.k8s.io on Kubernetes before 1.34.
 Whole GPUs use the class of the driver's chart, which answers `nvidia.com/gpu`; a second class with
 that name would take it over, so none is made.
 """
@@ -18,6 +17,7 @@ from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra_needs import NeededDevices
 from gpufleet.partition.dra_offers import DRIVER, DraOffer
 from gpufleet.partition.shares import MIB
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
 
@@ -47,9 +47,8 @@ def device_classes(fleet: Fleet) -> list[Manifest]:
 
 
 def _device_class(offer: DraOffer) -> Manifest:
-    spec: dict[str, Any] = {"selectors": [{"cel": {"expression": _of_profile(offer.profile)}}]}
-    if offer.extended_resource is not None:
-        spec["extendedResourceName"] = offer.extended_resource
+    expression, resource = _of_profile(offer.profile), offer.extended_resource
+    spec = data_part("dra", "deviceClass", expression=expression, resource=resource)
     return manifest(API, "DeviceClass", offer.device_class, spec=spec)
 
 
@@ -102,8 +101,7 @@ def _as_served(manifest: Manifest, api: str) -> Manifest:
 def compute_domains(fleet: Fleet) -> list[Manifest]:
     """A ComputeDomain in each namespace of the pools that declare one.
 
-    The driver's controller makes its claim template. `numNodes` is 0, the value for drivers whose
-    IMEX daemons find each other by name; the definition in the GPU Operator needs it written.
+    The driver's controller makes its claim template.
     """
     return [
         manifest(
@@ -112,10 +110,7 @@ def compute_domains(fleet: Fleet) -> list[Manifest]:
             f"{pool.name}-domain",
             namespace,
             {POOL_LABEL: pool.name},
-            spec={
-                "numNodes": 0,
-                "channel": {"resourceClaimTemplate": {"name": channel_name(pool)}},
-            },
+            spec=data_part("dra", "domain", channel=channel_name(pool)),
         )
         for pool, made in claim_cuts(fleet)
         if made.compute_domain
@@ -196,25 +191,24 @@ def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
 
 def _config(need: NeededDevices) -> dict[str, Any] | None:
     """GpuConfig or MigDeviceConfig of shared devices, with limits for the smallest that meets the
-    need. An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval
-    only; MIG devices have no such block."""
-    sharing = need.sharing
+    need."""
+    sharing, limits = need.sharing, None
     if sharing.mode is DraSharing.EXCLUSIVE:
         return None
-    config: dict[str, Any]
-    if sharing.mode is DraSharing.MPS:
+    mps = sharing.mode is DraSharing.MPS
+    if mps:
         known = [offer.memory_bytes for offer in need.offers if offer.memory_bytes is not None]
         memory = sharing.division.share_memory(min(known, default=None))
-        limits: dict[str, Any] = {"defaultActiveThreadPercentage": sharing.division.share_threads}
-        if memory is not None and memory >= MIB:
-            limits["defaultPinnedDeviceMemoryLimit"] = f"{memory // MIB}Mi"
-        config = {"strategy": "MPS", "mpsConfig": limits}
-    else:
-        config = {"strategy": "TimeSlicing"}
-        if sharing.interval is not None and not need.mig:
-            config["timeSlicingConfig"] = {"interval": sharing.interval}
-    kind = "MigDeviceConfig" if need.mig else "GpuConfig"
-    return {"apiVersion": CONFIG_API, "kind": kind, "sharing": config}
+        pinned = f"{memory // MIB}Mi" if memory is not None and memory >= MIB else None
+        limits = data_part("dra", "mps", threads=sharing.division.share_threads, memory=pinned)
+    return data_part(
+        "dra",
+        "sharing",
+        kind="MigDeviceConfig" if need.mig else "GpuConfig",
+        strategy="MPS" if mps else "TimeSlicing",
+        limits=limits,
+        interval=None if mps or need.mig else sharing.interval,
+    )
 
 
 def _claim_spec(need: NeededDevices) -> dict[str, Any]:
@@ -228,14 +222,18 @@ def _claim_spec(need: NeededDevices) -> dict[str, Any]:
     else:
         admin = {"adminAccess": True} if need.admin_access else {}
         request["exactly"] = {**_asked(need), **more, **admin}
-    devices: dict[str, Any] = {"requests": [request]}
-    if need.same_pcie_root:
-        devices["constraints"] = [{"requests": ["gpu"], "matchAttribute": PCIE_ROOT}]
+    paired = {"requests": ["gpu"], "matchAttribute": PCIE_ROOT}
     config = _config(need)
-    if config is not None:
-        opaque = {"driver": DRIVER, "parameters": config}
-        devices["config"] = [{"requests": ["gpu"], "opaque": opaque}]
-    return {"devices": devices}
+    opaque = {"requests": ["gpu"], "opaque": {"driver": DRIVER, "parameters": config}}
+    return {
+        "devices": data_part(
+            "dra",
+            "devices",
+            request=request,
+            constraints=[paired] if need.same_pcie_root else None,
+            config=None if config is None else [opaque],
+        )
+    }
 
 
 def _asked(need: NeededDevices) -> dict[str, Any]:
@@ -249,24 +247,15 @@ def _asked(need: NeededDevices) -> dict[str, Any]:
 
 def _terms(need: NeededDevices) -> dict[str, Any]:
     """Tolerations of taints, and the part of each device."""
-    terms: dict[str, Any] = {}
-    if need.tolerations:
-        terms["tolerations"] = [_toleration(one) for one in need.tolerations]
-    if need.share_memory_mib is not None:
-        terms["capacity"] = {"requests": {"memory": f"{need.share_memory_mib}Mi"}}
-    return terms
+    tolerations = [_toleration(one) for one in need.tolerations] or None
+    return data_part("dra", "terms", tolerations=tolerations, memory=need.share_memory_mib)
 
 
 def _toleration(written: DeviceToleration) -> dict[str, Any]:
     operator = "Exists" if written.value is None else "Equal"
-    found = {
-        "key": written.key,
-        "operator": operator,
-        "value": written.value,
-        "effect": written.effect and written.effect.value,
-        "tolerationSeconds": written.seconds,
-    }
-    return {key: value for key, value in found.items() if value is not None}
+    effect = written.effect and written.effect.value
+    fields = {**dict(written), "operator": operator, "effect": effect}
+    return data_part("dra", "toleration", **fields)
 
 
 def device_taint_rules(fleet: Fleet) -> list[Manifest]:
@@ -276,19 +265,9 @@ def device_taint_rules(fleet: Fleet) -> list[Manifest]:
     version = "v1" if minor >= (1, 37) else "v1beta2" if minor >= (1, 36) else "v1alpha3"
     rules: list[Manifest] = []
     for one in fleet.spec.addons.dra_driver.device_taints:
-        selector = {"driver": one.driver, "pool": one.node, "device": one.device}
-        taint = {"key": one.key, "value": one.value, "effect": one.effect.value}
-        rules.append(
-            manifest(
-                f"{GROUP}{version}",
-                "DeviceTaintRule",
-                one.name,
-                spec={
-                    "deviceSelector": {k: v for k, v in selector.items() if v is not None},
-                    "taint": {k: v for k, v in taint.items() if v},
-                },
-            )
-        )
+        fields = {**dict(one), "value": one.value or None, "effect": one.effect.value}
+        spec = data_part("dra", "taint", **fields)
+        rules.append(manifest(f"{GROUP}{version}", "DeviceTaintRule", one.name, spec=spec))
     return rules
 
 

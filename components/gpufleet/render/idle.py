@@ -12,13 +12,12 @@ objects have no fallback. Series: kubernetes/kube-state-metrics v2.18.0
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.scaling_rules import stoppable
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.data_files import OBJECTS, data_file, data_part
-from gpufleet.render.scaled_object import API_VERSION
-from gpufleet.render.scaling_signals import SOURCES, pod_pattern
+from gpufleet.render.scaled_object import API_VERSION, SOURCES, pod_pattern
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
 from gpufleet.spec.scaling import Signal
 

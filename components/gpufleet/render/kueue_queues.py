@@ -1,10 +1,10 @@
 """Kueue's objects: a ResourceFlavor for each pool, topologies, admission checks; a ClusterQueue for
-each team, its LocalQueues, cohorts and priority classes.
+each team, its LocalQueues, cohorts and priority classes (`objects/kueue_queues.yaml`).
 
-Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`. Quotas come from `kueue_quota`.
+Quotas come from `kueue_quota`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.queue_rules import topology_levels
 from gpufleet.render.artefact import Artefact, files_in
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.capacity import minutes
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue
 
@@ -39,19 +40,23 @@ def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     labels = {POOL_LABEL: pool.name, **own}
     accelerator = accelerator_taint(pool.gpu)
     keys = [accelerator.key, *(key for key in labels if key != POOL_LABEL)]
-    spec: dict[str, Any] = {
-        "nodeLabels": labels,
-        "nodeTaints": node_taints(pool),
-        "tolerations": [
+    spec = data_part(
+        "kueue_queues",
+        "flavor",
+        labels=labels,
+        taints=node_taints(pool),
+        tolerations=[
             {"key": key, "operator": "Exists", "effect": accelerator.effect} for key in keys
         ],
-    }
-    topology = _topology_of(pool, fleet)
-    if topology is not None:
-        spec["topologyName"] = topology
-    return manifest(
-        API_VERSION, "ResourceFlavor", pool.name, labels={POOL_LABEL: pool.name}, spec=spec
+        topology=_topology_of(pool, fleet),
     )
+    return _object("ResourceFlavor", pool.name, spec, labels={POOL_LABEL: pool.name})
+
+
+def _object(
+    kind: str, name: str, spec: dict[str, Any], *place: str, labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    return manifest(API_VERSION, kind, name, *place, labels=labels, spec=spec)
 
 
 def node_taints(pool: Pool) -> list[dict[str, str]]:
@@ -69,7 +74,7 @@ def topologies(fleet: Fleet) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for declared in () if queues is None else queues.topologies:
         levels = [{"nodeLabel": level} for level in topology_levels(declared, fleet.platform)]
-        made.append(manifest(API_VERSION, "Topology", declared.name, spec={"levels": levels}))
+        made.append(_object("Topology", declared.name, {"levels": levels}))
     return made
 
 
@@ -88,16 +93,6 @@ _STRATEGY = {
     QueueingStrategy.BEST_EFFORT_FIFO: "BestEffortFIFO",
     QueueingStrategy.STRICT_FIFO: "StrictFIFO",
 }
-_WITHIN = {
-    WithinQueue.NEVER: "Never",
-    WithinQueue.LOWER_PRIORITY: "LowerPriority",
-    WithinQueue.LOWER_OR_NEWER_EQUAL_PRIORITY: "LowerOrNewerEqualPriority",
-}
-_RECLAIM = {
-    Reclaim.NEVER: "Never",
-    Reclaim.LOWER_PRIORITY: "LowerPriority",
-    Reclaim.ANY: "Any",
-}
 
 
 def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
@@ -108,30 +103,39 @@ def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
         return []
     quota = {pool.name: nominal_quota(pool, fleet, queues.teams) for pool in pools}
     groups = flavor_groups(pools, fleet)
-    checks = check_strategy(fleet)
+    checked = checked_pools(fleet)
     made: list[dict[str, Any]] = []
     for team in queues.teams:
-        names = {"key": "kubernetes.io/metadata.name", "operator": "In"}
-        selected = {**names, "values": sorted(team_namespaces(team))}
-        spec: dict[str, Any] = {
-            "cohortName": team.cohort or queues.cohort,
-            "queueingStrategy": _STRATEGY[queues.strategy],
-            "namespaceSelector": {"matchExpressions": [selected]},
-            "preemption": _preemption(queues),
-            **_fair_sharing(queues, team),
-            **({} if checks is None else {"admissionChecksStrategy": checks}),
-            "resourceGroups": [],
-        }
+        resource_groups: list[dict[str, Any]] = []
         for resources, members in groups:
             flavors: list[dict[str, Any]] = []
             for pool in members:
                 amounts = quota[pool.name][team.name]
                 entries = [_entry(team, name, amounts.get(name, 0)) for name in resources]
                 flavors.append({"name": pool.name, "resources": entries})
-            group = {"coveredResources": list(resources), "flavors": flavors}
-            spec["resourceGroups"].append(group)
-        made.append(manifest(API_VERSION, "ClusterQueue", team.name, spec=spec))
+            resource_groups.append({"coveredResources": list(resources), "flavors": flavors})
+        fair, chosen = queues.fair_sharing, queues.preemption
+        spec = data_part(
+            "kueue_queues",
+            "clusterQueue",
+            cohort=team.cohort or queues.cohort,
+            strategy=_STRATEGY[queues.strategy],
+            namespaces=sorted(team_namespaces(team)),
+            reclaim=_named(chosen.reclaim),
+            within=_named(chosen.within_queue),
+            borrowing=chosen.while_borrowing,
+            weight=None if fair is None else _quantity(_weight(team)),
+            by_use=fair is not None and fair.usage_half_life_hours is not None,
+            checks=[{"name": check_name(one), "onFlavors": [one.name]} for one in checked],
+            groups=resource_groups,
+        )
+        made.append(_object("ClusterQueue", team.name, spec))
     return made
+
+
+def _named(chosen: Reclaim | WithinQueue) -> str:
+    """`LowerPriority` of `lowerPriority`."""
+    return f"{chosen.value[0].upper()}{chosen.value[1:]}"
 
 
 def flavor_groups(
@@ -166,7 +170,7 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
     if queues is None or not quota_pools(fleet):
         return []
     return [
-        manifest(API_VERSION, "LocalQueue", name, namespace, spec={"clusterQueue": team.name})
+        _object("LocalQueue", name, {"clusterQueue": team.name}, namespace)
         for team in queues.teams
         for name in [DEFAULT_QUEUE if queues.default_queue else team.name]
         for namespace in sorted(team_namespaces(team))
@@ -176,12 +180,12 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
 def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
     """The groups of teams, without the fleet's own group, which needs no object."""
     queues = fleet.spec.queues
-    if queues is None:
-        return []
     made: list[dict[str, Any]] = []
-    for group in queues.cohorts:
-        spec = {"parentName": group.parent or queues.cohort, **_cohort_fair_sharing(queues, group)}
-        made.append(manifest(API_VERSION, "Cohort", group.name, spec=spec))
+    for group in () if queues is None else queues.cohorts:
+        assert queues is not None
+        parent, weight = group.parent or queues.cohort, _cohort_weight(queues, group)
+        spec = data_part("kueue_queues", "cohort", parent=parent, weight=weight)
+        made.append(_object("Cohort", group.name, spec))
     return made
 
 
@@ -215,38 +219,18 @@ def team_namespaces(team: Team) -> set[str]:
     return set(team.namespaces) or {team.name}
 
 
-def _preemption(queues: Queues) -> dict[str, Any]:
-    chosen = queues.preemption
-    found: dict[str, Any] = {
-        "reclaimWithinCohort": _RECLAIM[chosen.reclaim],
-        "withinClusterQueue": _WITHIN[chosen.within_queue],
-    }
-    if chosen.while_borrowing:
-        found["borrowWithinCohort"] = {"policy": "LowerPriority"}
-    return found
-
-
-def _fair_sharing(queues: Queues, team: Team) -> dict[str, Any]:
-    if queues.fair_sharing is None:
-        return {}
-    found: dict[str, Any] = {"fairSharing": {"weight": _quantity(_weight(team))}}
-    if queues.fair_sharing.usage_half_life_hours is not None:
-        found["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
-    return found
-
-
 def _weight(team: Team) -> Fraction:
     return Fraction(str(team.share)) * 1000 if team.weight is None else Fraction(str(team.weight))
 
 
-def _cohort_fair_sharing(queues: Queues, group: Cohort) -> dict[str, Any]:
-    """The weight of all teams in the group, also those of groups inside it.
+def _cohort_weight(queues: Queues, group: Cohort) -> str | None:
+    """The weight of all teams in the group, also those of groups inside it; None: not shared.
 
     Kueue compares a group with the teams next to it by its own weight. Default of Kueue: 1
     (kubernetes-sigs/kueue 02c5bf4 `pkg/cache/scheduler/fair_sharing.go`).
     """
     if queues.fair_sharing is None:
-        return {}
+        return None
     parents = {one.name: one.parent for one in queues.cohorts}
     weight = Fraction(0)
     for team in queues.teams:
@@ -256,7 +240,7 @@ def _cohort_fair_sharing(queues: Queues, group: Cohort) -> dict[str, Any]:
             above.append(name)
             name = parents.get(name)
         weight += _weight(team) if group.name in above else 0
-    return {"fairSharing": {"weight": _quantity(weight)}}
+    return _quantity(weight)
 
 
 def _quantity(amount: Fraction) -> str:
@@ -265,13 +249,13 @@ def _quantity(amount: Fraction) -> str:
 
 
 def _entry(team: Team, resource: str, nominal: int) -> dict[str, str]:
-    entry = {"name": resource, "nominalQuota": str(nominal)}
-    borrowing, lending = borrowing_limit(team, nominal), lending_limit(team, nominal)
-    if borrowing is not None:
-        entry["borrowingLimit"] = str(borrowing)
-    if lending is not None:
-        entry["lendingLimit"] = str(lending)
-    return entry
+    limits = {
+        "nominal": nominal,
+        "borrowing": borrowing_limit(team, nominal),
+        "lending": lending_limit(team, nominal),
+    }
+    known = {key: None if limit is None else f"{limit}" for key, limit in limits.items()}
+    return data_part("kueue_queues", "quota", name=resource, **known)
 
 
 # Jobs that wait for all their nodes: admission checks that call the autoscaler first.
@@ -280,7 +264,6 @@ def _entry(team: Team, resource: str, nominal: int) -> dict[str, str]:
 # that got quota, and admits it when the nodes are there. GKE's queued provisioning and Cluster
 # Autoscaler answer them; Karpenter does not (kubernetes-sigs/karpenter v1.14.1 has no such code).
 
-CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 """Class of Cluster Autoscaler since 1.30.2: all nodes or none."""
 
@@ -311,18 +294,6 @@ def admission_checks(fleet: Fleet) -> list[dict[str, Any]]:
     ]
 
 
-def check_strategy(fleet: Fleet) -> dict[str, Any] | None:
-    """Admission checks of a ClusterQueue, each only for its own flavor. None: no checks."""
-    checked = checked_pools(fleet)
-    if not checked:
-        return None
-    return {
-        "admissionChecks": [
-            {"name": check_name(pool), "onFlavors": [pool.name]} for pool in checked
-        ]
-    }
-
-
 def _run_minutes(pool: Pool) -> int | None:
     for way in pool.capacity:
         if way.queued is not None:
@@ -332,9 +303,7 @@ def _run_minutes(pool: Pool) -> int | None:
 
 def _check(pool: Pool) -> dict[str, Any]:
     name = check_name(pool)
-    by = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": name}
-    spec = {"controllerName": CONTROLLER, "parameters": by}
-    return manifest(API_VERSION, "AdmissionCheck", name, spec=spec)
+    return _object("AdmissionCheck", name, data_part("kueue_queues", "check", name=name))
 
 
 def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
@@ -345,7 +314,7 @@ def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     longest = _run_minutes(pool)
     if longest is not None:
         spec |= platform_rules(pool.platform).queued_provisioning(longest)
-    return manifest(API_VERSION, "ProvisioningRequestConfig", check_name(pool), spec=spec)
+    return _object("ProvisioningRequestConfig", check_name(pool), spec)
 
 
 _file = files_in(__file__)

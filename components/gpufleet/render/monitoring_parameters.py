@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from gpufleet.fleet.idle_rules import stoppable
-from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.kueue_quota import pool_capacity, quota_pools
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron
+from gpufleet.fleet.scaling_rules import stoppable
+from gpufleet.fleet.unit_weights import sanitised
 from gpufleet.partition.neuron import CORE
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.render.data_files import Parameters

@@ -1,31 +1,20 @@
-"""Values of AWS' chart neuron-helm-chart: device plugin, scheduler extension, health.
+"""Values of AWS' chart neuron-helm-chart (`objects/neuron.yaml`): device plugin, scheduler
+extension, health.
 
-Source: aws-neuron/neuron-helm-charts 1a1d41e `charts/neuron-helm-chart/values.yaml`, chart 1.1.2
-(read 2026-11-22). The scheduler extension places pods on neighbouring devices, which ring
-collectives need; it is a second scheduler, and pods that want it name it. The chart's device plugin
-runs on a list of instance types that ends where its authors stopped.
+The scheduler extension places pods on neighbouring devices, which ring collectives need; it is a
+second scheduler, and pods that want it name it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import with_images
-from gpufleet.fleet.model import NEURON_TAINT, Fleet
+from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron
+from gpufleet.render.data_files import data_part
 
 CHART = "neuron-helm-chart"
-TOLERATIONS: tuple[Mapping[str, str], ...] = (
-    {"key": "CriticalAddonsOnly", "operator": "Exists"},
-    {"key": NEURON_TAINT.key, "operator": "Exists", "effect": NEURON_TAINT.effect},
-    {
-        "key": "sagemaker.amazonaws.com/node-health-status",
-        "operator": "Equal",
-        "value": "Unschedulable",
-        "effect": "NoSchedule",
-    },
-)
-"""The chart's own, which a list in the values replaces."""
 SCHEDULER_NAME = "my-scheduler"
 """Name of the chart's scheduler, which pods set as `schedulerName`."""
 
@@ -47,34 +36,27 @@ def neuron_values(
         tolerations: Taints that the device plugin tolerates next to the chart's own.
         instance_types: Types of the nodes it runs on; empty: the chart's own list.
     """
-    listed = {"neuronInstances": sorted(set(instance_types))} if instance_types else {}
-    return {
-        **listed,
-        "devicePlugin": {"tolerations": [*map(dict, TOLERATIONS), *tolerations]},
-        "scheduler": {"enabled": scheduler},
-        "npd": {
-            "enabled": node_problem_detector,
-            "nodeRecovery": {"enabled": node_recovery},
-        },
-    }
-
-
-def neuron_arguments(fleet: Fleet) -> dict[str, Any]:
-    """Settings of the chart from a fleet's declaration and its pools."""
-    plan = fleet.addons.neuron
-    pools = [one for one in fleet.pools if is_neuron(one.gpu) and not one.served_by_platform]
-    return {
-        "scheduler": plan.scheduler,
-        "node_problem_detector": plan.node_problem_detector,
-        "node_recovery": plan.node_recovery,
-        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
-        "instance_types": sorted({machine.name for pool in pools for machine in pool.machines}),
-    }
+    return data_part(
+        "neuron",
+        "values",
+        instances=sorted(set(instance_types)) or None,
+        tolerations=[*data_part("neuron", "tolerations"), *tolerations],
+        scheduler=scheduler,
+        node_problem_detector=node_problem_detector,
+        node_recovery=node_recovery,
+    )
 
 
 def neuron_release_values(fleet: Fleet) -> dict[str, Any]:
     """The values of a fleet's release, raw ones last."""
-    arguments = neuron_arguments(fleet)
-    arguments["tolerations"] = [one.as_dict() for one in fleet.addons.neuron.tolerations]
-    values = merged(neuron_values(**arguments), fleet.spec.addons.neuron_device_plugin.values)
+    plan = fleet.addons.neuron
+    pools = [one for one in fleet.pools if is_neuron(one.gpu) and not one.served_by_platform]
+    made = neuron_values(
+        tolerations=[one.as_dict() for one in plan.tolerations],
+        instance_types=[machine.name for pool in pools for machine in pool.machines],
+        scheduler=plan.scheduler,
+        node_problem_detector=plan.node_problem_detector,
+        node_recovery=plan.node_recovery,
+    )
+    values = merged(made, fleet.spec.addons.neuron_device_plugin.values)
     return with_images(fleet, CHART, values)

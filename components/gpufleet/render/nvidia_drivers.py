@@ -1,7 +1,6 @@
 """NVIDIADriver objects where vGPU guests and whole GPUs are in one cluster: two kinds of driver.
 
-Format: NVIDIA/gpu-operator 06faaf0 `api/nvidia/v1alpha1/nvidiadriver_types.go` and its chart's
-template of the default object. Selectors of two objects must not share a node: each pool has one.
+Selectors of two objects must not share a node: each pool has one (`objects/nvidia_drivers.yaml`).
 """
 
 from typing import Any
@@ -12,8 +11,9 @@ from gpufleet.fleet.cut_over import pool_claims
 from gpufleet.fleet.gpu_operator_chart import EVICTS_CLAIMS, GPU_TOLERATION
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.data_files import data_part
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
-from gpufleet.spec.gpu_operator import DataCenterDriver, Driver
+from gpufleet.spec.gpu_operator import DataCenterDriver, Driver, GpuOperatorSettings
 
 API_VERSION = "nvidia.com/v1alpha1"
 NVIDIA = "nvcr.io/nvidia"
@@ -26,58 +26,42 @@ def nvidia_drivers(fleet: Fleet) -> list[dict[str, Any]]:
     if not fleet.addons.gpu_operator.separate_drivers:
         return []
     settings = fleet_operator_settings(fleet).settings
-    secret = settings.image_pull_secret
-    found: list[dict[str, Any]] = []
-    for pool in fleet.pools:
-        if pool.owners.driver is not Owner.GPU_OPERATOR:
-            continue
-        own = settings.driver.data_center
-        if pool.partition.vgpu is not None:
-            spec = _guest(settings.driver)
-        elif own is not None:
-            spec = _data_center(own)
-        else:
-            continue
-        if secret is not None:
-            spec["imagePullSecrets"] = [secret]
-        found.append(_object(fleet, pool, settings.driver, spec))
-    return found
+    driver, whole = settings.driver, settings.driver.data_center
+    return [
+        _object(fleet, pool, settings, driver if guest else whole)
+        for pool in fleet.pools
+        if pool.owners.driver is Owner.GPU_OPERATOR
+        for guest in [pool.partition.vgpu is not None]
+        if guest or whole is not None
+    ]
 
 
-def _guest(driver: Driver) -> dict[str, Any]:
-    spec: dict[str, Any] = {
-        "driverType": "vgpu",
-        "repository": driver.repository,
-        "image": driver.image or "driver",
-        "version": driver.version,
-    }
-    if driver.licensing is not None:
-        spec["licensingConfig"] = {"secretName": driver.licensing.secret, "nlsEnabled": True}
-    if driver.virtual_topology is not None:
-        spec["virtualTopologyConfig"] = {"name": driver.virtual_topology}
-    return spec
-
-
-def _data_center(driver: DataCenterDriver) -> dict[str, Any]:
-    return {
-        "driverType": "gpu",
-        "repository": driver.repository or NVIDIA,
-        "image": driver.image or "driver",
-        "version": driver.version,
-    }
-
-
-def _object(fleet: Fleet, pool: Pool, driver: Driver, spec: dict[str, Any]) -> dict[str, Any]:
-    if driver.kernel_module_type is not None:
-        spec["kernelModuleType"] = driver.kernel_module_type.value
-    if driver.rdma.enabled:
-        spec["rdma"] = {"enabled": True, "useHostMofed": bool(driver.rdma.use_host_mofed)}
-    if pool_claims(pool) is not None:
-        spec["manager"] = {"env": [dict(one) for one in EVICTS_CLAIMS]}
+def _object(
+    fleet: Fleet, pool: Pool, settings: GpuOperatorSettings, own: Driver | DataCenterDriver | None
+) -> dict[str, Any]:
+    assert own is not None
+    driver, guest, secret = settings.driver, isinstance(own, Driver), settings.image_pull_secret
+    modules, licence = driver.kernel_module_type, driver.licensing
     tolerations = [
         {"key": one.key, "operator": "Exists", "effect": one.effect}
         for one in fleet.addons.gpu_operator.tolerations
     ]
-    spec["nodeSelector"] = label = {POOL_LABEL: pool.name}
-    spec["tolerations"] = [GPU_TOLERATION.as_dict(), *tolerations]
+    label = {POOL_LABEL: pool.name}
+    spec = data_part(
+        "nvidia_drivers",
+        "driver",
+        type="vgpu" if guest else "gpu",
+        repository=own.repository or (None if guest else NVIDIA),
+        image=own.image or "driver",
+        version=own.version,
+        licence=licence.secret if guest and licence is not None else None,
+        topology=driver.virtual_topology if guest else None,
+        secrets=None if secret is None else [secret],
+        modules=None if modules is None else modules.value,
+        rdma=driver.rdma.enabled,
+        host=bool(driver.rdma.use_host_mofed),
+        manager=None if pool_claims(pool) is None else [dict(one) for one in EVICTS_CLAIMS],
+        nodes=label,
+        tolerations=[GPU_TOLERATION.as_dict(), *tolerations],
+    )
     return manifest(API_VERSION, "NVIDIADriver", pool.name, labels=label, spec=spec)

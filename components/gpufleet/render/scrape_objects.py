@@ -4,37 +4,17 @@ Only one kind is made: the operator of VictoriaMetrics converts those of Prometh
 and both together would scrape everything twice.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.monitoring import Monitoring, MonitoringBackend, ServerScrape
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
-STANDALONE_PORT = "metrics"
-OPERATOR_PORT = "gpu-metrics"
 EXPORTER = "dcgm-exporter"
 """Release of the exporter's own chart, on nodes without the GPU Operator's exporter."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScrapeTarget:
-    """A Service that exports metrics."""
-
-    name: str
-    namespace: str
-    """Namespace of the Service."""
-    selector: dict[str, str]
-    """Labels of the Service."""
-    port: str
-    """Name of its port."""
-    https: bool = False
-    """Whether it serves TLS with its own certificate and requires a token."""
-    job_label: str = "app.kubernetes.io/name"
-    """Label of the Service whose value becomes `job`."""
-    honor_labels: bool = field(default=False)
 
 
 def runs_operator_exporter(fleet: Fleet) -> bool:
@@ -62,51 +42,9 @@ def kueue_monitors_itself(monitoring: Monitoring) -> bool:
     return monitoring.backend is MonitoringBackend.PROMETHEUS and not monitoring.labels
 
 
-def targets(fleet: Fleet, monitoring: Monitoring) -> list[ScrapeTarget]:
-    """Scrape targets of a fleet: GPUs, and Kueue unless its chart makes the ServiceMonitor."""
-    honor = monitoring.honor_labels
-    found: list[ScrapeTarget] = []
-    if runs_operator_exporter(fleet):
-        # NVIDIA/gpu-operator v26.7.0 `assets/state-dcgm-exporter`: Service, port and label.
-        found.append(
-            ScrapeTarget(
-                "nvidia-dcgm-exporter",
-                fleet.addons.gpu_operator.namespace,
-                {"app": "nvidia-dcgm-exporter"},
-                OPERATOR_PORT,
-                job_label="app",
-                honor_labels=honor,
-            )
-        )
-    if installs_exporter(fleet):
-        found.append(
-            ScrapeTarget(
-                EXPORTER,
-                monitoring.namespace,
-                {"app.kubernetes.io/name": EXPORTER},
-                STANDALONE_PORT,
-                honor_labels=honor,
-            )
-        )
-    kueue = fleet.spec.addons.kueue.ownership is Ownership.MANAGED
-    if fleet.spec.queues is not None and kueue and not kueue_monitors_itself(monitoring):
-        found.append(
-            ScrapeTarget(
-                "kueue",
-                "kueue-system",
-                {
-                    "app.kubernetes.io/name": "kueue",
-                    "app.kubernetes.io/component": "metrics-service",
-                },
-                "https",
-                https=True,
-            )
-        )
-    return found
-
-
 def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
-    """The objects of the backend, for Services first, then for pods; empty for backend `none`."""
+    """The objects of the backend (`objects/scrapes.yaml`), for Services first, then for pods; empty
+    for backend `none`. Kueue has none if its chart makes the ServiceMonitor."""
     kinds = {
         MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "ServiceMonitor", "PodMonitor"),
         MonitoringBackend.VICTORIA_METRICS: (
@@ -119,54 +57,24 @@ def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]
         return []
     api_version, of_services, of_pods = kinds[monitoring.backend]
     place, labels = monitoring.namespace, monitoring.labels
-    services = [
-        manifest(api_version, of_services, f"gpufleet-{one.name}", place, labels, spec=spec)
-        for one in targets(fleet, monitoring)
-        for spec in [_of_service(one, monitoring)]
-    ]
-    pods = [
-        manifest(api_version, of_pods, f"gpufleet-server-{one.name}", place, labels, spec=spec)
-        for one in monitoring.servers
-        for spec in [_of_server(one, monitoring)]
-    ]
-    return [*services, *pods]
-
-
-def _of_service(target: ScrapeTarget, monitoring: Monitoring) -> dict[str, Any]:
-    return {
-        "jobLabel": target.job_label,
-        "selector": {"matchLabels": dict(target.selector)},
-        "namespaceSelector": {"matchNames": [target.namespace]},
-        "endpoints": [_endpoint(target, monitoring)],
-    }
-
-
-def _of_server(server: ServerScrape, monitoring: Monitoring) -> dict[str, Any]:
-    return {
-        "selector": {"matchLabels": dict(server.labels)},
-        "namespaceSelector": {"matchNames": [server.namespace]},
-        "podMetricsEndpoints": [{"port": server.port, "path": server.path, **_pace(monitoring)}],
-    }
-
-
-def _pace(monitoring: Monitoring) -> dict[str, str]:
-    return {
+    pace = {
         "interval": f"{monitoring.interval_seconds}s",
-        "scrapeTimeout": f"{monitoring.scrape_timeout_seconds}s",
+        "timeout": f"{monitoring.scrape_timeout_seconds}s",
     }
-
-
-def _endpoint(target: ScrapeTarget, monitoring: Monitoring) -> dict[str, Any]:
-    endpoint: dict[str, Any] = {
-        "port": target.port,
-        "path": "/metrics",
-        **_pace(monitoring),
-        "honorLabels": target.honor_labels,
-    }
-    if target.https:
-        endpoint |= {
-            "scheme": "https",
-            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-            "tlsConfig": {"insecureSkipVerify": True},
-        }
-    return endpoint
+    kueue = fleet.spec.addons.kueue.ownership is Ownership.MANAGED
+    services = data_part(
+        "scrapes",
+        "services",
+        operator=fleet.addons.gpu_operator.namespace if runs_operator_exporter(fleet) else None,
+        exporter=place if installs_exporter(fleet) else None,
+        kueue=fleet.spec.queues is not None and kueue and not kueue_monitors_itself(monitoring),
+        honor=monitoring.honor_labels,
+        **pace,
+    )
+    found = [(of_services, name, spec) for name, spec in services.items()]
+    for one in monitoring.servers:
+        spec = data_part("scrapes", "server", **dict(one), **pace)
+        found.append((of_pods, f"gpufleet-server-{one.name}", spec))
+    return [
+        manifest(api_version, kind, name, place, labels, spec=spec) for kind, name, spec in found
+    ]

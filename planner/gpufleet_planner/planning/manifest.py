@@ -9,7 +9,7 @@ from typing import Any
 from gpufleet.documents.writing import commented, yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE

@@ -11,8 +11,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet.render.scaled_object import scaled_object
-from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
+from gpufleet.render.scaled_object import PROMETHEUS, SOURCES, scaled_object
 from gpufleet.spec.monitoring import MonitoringBackend
 from gpufleet.spec.scaling import KedaScaling, Signal
 from gpufleet_planner.planning.layouts import FilledPool

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import Act, ChangePlan, NodeChangeKind
-from gpufleet.change.radius import walk, waves_of
+from gpufleet.change.steps import walk, waves_of
 from gpufleet.findings import Severity
 from gpufleet.fleet.leaf_class import LeafClass
 from tests.unit.change.fleets import EIGHTHS, HALVES, WHOLE, compiled, fleet_data

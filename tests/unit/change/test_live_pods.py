@@ -12,9 +12,8 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.live_node import read_nodes
+from gpufleet.change.live_node import explain_nodes, read_nodes
 from gpufleet.change.live_pods import LivePod, MovingPods, moving_pods, read_pods
-from gpufleet.change.nodes import explain_nodes
 from gpufleet.cli import change as module
 from gpufleet.findings import Finding
 from tests.unit.change.fleets import EIGHTHS, HALVES, WHOLE, compiled, fleet_data

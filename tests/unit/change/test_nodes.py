@@ -2,8 +2,7 @@
 
 import pytest
 
-from gpufleet.change.live_node import UPGRADE, LiveNode, read_nodes
-from gpufleet.change.nodes import Stage, explain_nodes
+from gpufleet.change.live_node import UPGRADE, LiveNode, Stage, explain_nodes, read_nodes
 from gpufleet.fleet.layout_waves import labels_of, partition_of
 from tests.unit.change.fleets import EIGHTHS, HALVES, compiled, fleet_data
 

@@ -17,10 +17,9 @@ from gpufleet.platforms.eks.autoscaler_tags import (
 from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.kueue_queues import resource_flavor, team_quota
-from gpufleet.render.monitoring_artefacts import rule_groups
+from gpufleet.render.monitoring_artefacts import recording_rules, rule_groups
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.pod_request import pod_spec
-from gpufleet.render.recording_rules import recording_rules
 
 DEVICE, CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
 TRAIN: dict[str, Any] = {

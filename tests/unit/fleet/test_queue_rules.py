@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.render.recording_rules import recording_rules
+from gpufleet.render.monitoring_artefacts import recording_rules
 
 POOLS: list[dict[str, Any]] = [
     {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 4}, "provisioner": "karpenter"},

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
-from gpufleet.render.recording_rules import recording_rules
+from gpufleet.render.monitoring_artefacts import recording_rules
 from tests.unit.render.dashboard_queries import queries
 from tests.unit.render.fleets import TEAMS, compiled, eks, watched
 from tests.unit.render.known_series import KNOWN

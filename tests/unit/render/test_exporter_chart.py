@@ -9,7 +9,7 @@ import yaml
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.releases import releases
-from gpufleet.render.scrape_objects import targets
+from gpufleet.render.scrape_objects import scrape_objects
 
 VALUES = Path(__file__).parents[4] / "shared/reference/charts/dcgm-exporter-4.8.2.values.yaml"
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
@@ -112,7 +112,8 @@ def exporters(*pools: dict[str, Any]) -> tuple[list[str], list[str]]:
     )
     assert compiled.fleet is not None
     assert compiled.fleet.spec.monitoring is not None
-    scraped = [one.name for one in targets(compiled.fleet, compiled.fleet.spec.monitoring)]
+    made = scrape_objects(compiled.fleet, compiled.fleet.spec.monitoring)
+    scraped = [one["metadata"]["name"].removeprefix("gpufleet-") for one in made]
     charts = [one.chart.name for one in releases(compiled.fleet)]
     return scraped, [name for name in charts if "exporter" in name]
 

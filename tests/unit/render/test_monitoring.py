@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet import Fleet
-from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dcgm_metrics import COUNTERS, exported, exporter_csv
-from gpufleet.render.monitoring_artefacts import rule_groups, rule_object
-from gpufleet.render.recording_rules import recording_rules
+from gpufleet.render.monitoring_artefacts import (
+    alerts,
+    recording_rules,
+    rule_groups,
+    rule_object,
+    validate_alerts,
+)
 from gpufleet.render.scrape_objects import scrape_objects
 from gpufleet.spec.monitoring import Monitoring
 from tests.unit.render.fleets import TEAMS, eks, watched

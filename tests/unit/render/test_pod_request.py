@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from gpufleet.documents.writing import yaml_stream
-from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import MPS_USER, claiming_pod_spec, pod_spec, topology_hint
 from tests.unit.render.fleets import compiled, eks, gke, one

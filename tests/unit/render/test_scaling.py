@@ -7,8 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from gpufleet.fleet.scaling_rules import validate_scaling
-from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
-from gpufleet.render.scaling_signals import SOURCES, pod_pattern
+from gpufleet.render.scaled_object import (
+    SOURCES,
+    pod_pattern,
+    scaled_job,
+    scaled_object,
+    trigger_authentication,
+)
 from gpufleet.spec.scaling import KedaScaling, ScalingTarget
 from tests.unit.render.known_series import KNOWN
 from tests.unit.render.upstream_definitions import assert_accepted

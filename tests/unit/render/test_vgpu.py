@@ -4,8 +4,8 @@ import yaml
 
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.render.artefacts import vgpu_device_config, vgpu_device_file
 from gpufleet.render.manifests import gpu_operator_release_values
-from gpufleet.render.vgpu import vgpu_device_config, vgpu_device_file
 
 
 def fleet(*profiles: str) -> Fleet:

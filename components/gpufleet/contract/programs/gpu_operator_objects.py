@@ -6,13 +6,11 @@ from typing import Any
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.custom_resources import Objects, share_nodes
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
-from gpufleet.contract.programs.gpu_operator_images import (
-    validate_driver_version,
-    validate_policy_images,
-)
 from gpufleet.contract.programs.gpu_operator_nested import validate_config_maps
 from gpufleet.contract.programs.gpu_operator_runtime import (
+    validate_driver_version,
     validate_environment,
+    validate_policy_images,
     validate_runtime_paths,
 )
 from gpufleet.contract.programs.validation import CheckReport

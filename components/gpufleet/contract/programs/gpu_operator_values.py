@@ -15,10 +15,6 @@ from gpufleet.contract.programs.chart_values import chart_codes
 from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
-from gpufleet.contract.programs.gpu_operator_images import (
-    validate_driver_version,
-    validate_value_images,
-)
 from gpufleet.contract.programs.gpu_operator_nested import (
     slices_time,
     validate_counters,
@@ -33,8 +29,10 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     validate_objects,
 )
 from gpufleet.contract.programs.gpu_operator_runtime import (
+    validate_driver_version,
     validate_environment,
     validate_runtime_paths,
+    validate_value_images,
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.change.files import file_class
+from gpufleet.change.differences import file_class
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.platforms.gke.daemon_sets import chosen_pools, gpudirect_objects
