@@ -166,7 +166,7 @@ def of_values(
 
         config = inside(values, "managerConfig.controllerManagerConfigYaml")
         if isinstance(config, str):
-            yield from configuration(parsed(config), locator, f"{place}.managerConfig")
+            yield from configuration(parsed(config), locator)
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:

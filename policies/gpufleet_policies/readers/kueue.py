@@ -110,7 +110,7 @@ def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]
     yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
 
-def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
+def configuration(data: Any, locator: Locator) -> Iterator[Any]:
     """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
     if not isinstance(data, dict):
         return
@@ -124,13 +124,7 @@ def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
     elif waits is not None:
         # Since Kueue 0.15 the presence of the block switches it on; `enable` is the older switch.
         on = fact(inside(waits, "enable"), boolean, "waitForPodsReady.enable").or_default(True)
-    names = [inside(one, "name") for one in items(inside(data, "resources.deviceClassMappings"))]
-    yield KueueConfiguration(
-        locator=locator,
-        waits_for_ready=on,
-        place=place,
-        device_names=tuple(name for name in names if isinstance(name, str)),
-    )
+    yield KueueConfiguration(locator=locator, waits_for_ready=on)
 
 
 def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

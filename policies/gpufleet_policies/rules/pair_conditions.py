@@ -26,6 +26,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
+    "written": lambda here, wanted: repr(wanted) in repr(here),
     "unwritten": lambda here, wanted: repr(wanted) not in repr(here),
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),

@@ -248,7 +248,7 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         if here is _MISSING and "default" in tests:
             here = tests["default"]
         if here is UNKNOWN or (
-            tests.keys() & {"matches", "selected"}
+            tests.keys() & {"matches", "selected", "written", "unwritten"}
             and (is_list(here) or is_mapping(here))
             and holds_unknown(here)
         ):
@@ -358,21 +358,12 @@ def _pairs_of(
 ) -> Mapping[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
     """Rows and their pairs by the kind of the reported object: those whose other kinds are there,
     and of pods without GPUs those that are about them."""
-    there = {_name_of(one) for one in context.surroundings or ()}
     found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row in rule_rows().values():
         for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():
-            if {other["kind"] for other in pair.get("with", ())} <= there:
+            if {other["kind"] for other in pair.get("with", ())} <= _by_kind(context).keys():
                 found.setdefault(pair["at"]["kind"], []).append((row, pair))
     return found
-
-
-def _name_of(subject: object) -> str:
-    """The kind by which pairs name a fact, of workloads that of their pods."""
-    names: dict[type, str] = {kind: name for name, kind in _SUBJECTS.items()}
-    if isinstance(subject, RawObject):
-        return str(subject.document.get("kind"))
-    return names.get(type(subject), "")
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:

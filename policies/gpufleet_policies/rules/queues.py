@@ -53,27 +53,6 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     )
 
 
-@written_rule("kueue-device-class-without-quota", KueueConfiguration)
-def class_without_quota(
-    context: RuleContext, configuration: KueueConfiguration
-) -> Iterator[Finding]:
-    """Silent where no ClusterQueue is declared, or the resources of one are unknown."""
-    covered = [queue.covered for queue in context.declared(ClusterQueue)]
-    names = {name for one in covered if one is not None for name in one}
-    if not covered or None in covered:
-        return
-    for name in configuration.device_names:
-        if name not in names:
-            yield finding(
-                where=f"{configuration.place or 'resources'}: deviceClassMappings",
-                found=f"{name} is the name of a class of devices, and no ClusterQueue has quota of "
-                "it",
-                alternative=f"give {name} quota in a ClusterQueue, or map the class to the name "
-                "that has it",
-                evidence={"name": name},
-            )
-
-
 @written_rule("quota-exceeds-capacity", ResourceFlavor)
 def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Finding]:
     """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.

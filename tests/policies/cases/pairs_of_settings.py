@@ -76,7 +76,7 @@ def _subscription(release: str, approval: str) -> Thing:
 
 
 def _policy(**more: Any) -> Thing:
-    parts = {"operator", "daemonsets", "dcgm", "dcgmExporter", "devicePlugin", "gfd", "driver"}
+    parts = ("operator", "daemonsets", "dcgm", "dcgmExporter", "devicePlugin", "gfd", "driver")
     spec = {**{one: {} for one in parts}, "nodeStatusExporter": {}, "toolkit": {}, **more}
     return of_kind("ClusterPolicy", "nvidia.com/v1", "gpu-cluster-policy", spec)
 
