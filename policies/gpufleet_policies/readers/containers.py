@@ -9,15 +9,15 @@ from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
 from gpufleet.cluster.fact import UNKNOWN, Fact, unknown
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
-from gpufleet_policies.names import names
-from gpufleet_policies.readers.intent import ContainerProgram
+from gpufleet_policies.names import meanings, names
+from gpufleet_policies.readers.intent import LENGTHS, QUANTIZATION_OPTIONS, ContainerProgram
 from gpufleet_policies.readers.launch import (
     DATA,
     DATA_LOCAL,
+    MEMORY_SHARE,
     PIPELINE,
     SEVERAL_PODS,
     TENSOR,
-    TENSOR_VARIABLES,
     launch,
     several_programs,
 )
@@ -67,14 +67,13 @@ _SIZES = (
 def one_gpu_by_default(
     words: Sequence[str],
     options: Options,
-    variables: Mapping[str, str],
     stated: Mapping[str, Any],
     image: str,
     container: Container,
 ) -> bool:
     """Whether it is certainly vLLM on one GPU: `--tensor-parallel-size` is 1 unless it is written
     (vllm-project/vllm v0.11.0, vllm/config/parallel.py). Shell variables may hide the option."""
-    if stated or options.has(_SIZES) or any(key in variables for key in TENSOR_VARIABLES):
+    if stated or options.has(_SIZES):
         return False
     if any("$" in word or word.endswith(".sh") for word in words) or several_programs(words):
         return False
@@ -85,6 +84,9 @@ def one_gpu_by_default(
     return by_command or "vllm.entrypoints.openai.api_server" in words
 
 
+_VARIABLES = meanings("variable that gives an option")
+_SETTINGS = (TENSOR, MEMORY_SHARE, LENGTHS, QUANTIZATION_OPTIONS)
+"""Options that servers take from variables too, where their words have none."""
 _NOTHING: dict[str, Fact[Amount]] = {}
 _SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
 _PROBES = (
@@ -261,12 +263,16 @@ def _program(
     variables = dict(_environment(raw))
     parts: Sequence[str] = split_words(container, variables)
     options = read_options(parts) if parts else Options()
+    for name, option in _VARIABLES.items():
+        same = next(one for one in _SETTINGS if option in one)
+        if name in variables and not options.has(same):
+            options[option] = [variables[name]]
     found = launch(parts, options, variables, stated, container.place)
     model = stated.get("model")
     image = container.image.found or ""
     if serves(parts, image, has_command=not container.command.is_absent):
         found = replace(found, serves=True)
-    if one_gpu_by_default(parts, options, variables, stated, image, container):
+    if one_gpu_by_default(parts, options, stated, image, container):
         found = replace(found, one_by_default=True)
     return ContainerProgram(
         container if found is NO_LAUNCH else replace(container, launch=found),

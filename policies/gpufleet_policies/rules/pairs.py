@@ -20,21 +20,22 @@ from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.documents.paths import values_at
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
-from gpufleet_policies.configurations.groups import RELATIONS
+from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import claim_of, with_pods
-from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
+_WHOLE = {"matches", "selected", "written", "unwritten"}
 _SUBJECTS = {
     "Program": Program,
     "Container": WorkloadFacts,
@@ -110,6 +111,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
+        document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
             register = str(mapping(metadata.get("annotations")).get(_HAMI))
@@ -173,6 +175,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         "gpus": sum(gpus) * (1 if one_by_one else group.pods.found or 1) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
+        "file": workload.locator.file,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
         "podLabels": {**hidden, **group.labels},
@@ -247,22 +250,14 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         tests = condition if is_mapping(condition) else {"is": condition}
         if here is _MISSING and "default" in tests:
             here = tests["default"]
-        if here is UNKNOWN or (
-            tests.keys() & {"matches", "selected", "written", "unwritten"}
-            and (is_list(here) or is_mapping(here))
-            and holds_unknown(here)
-        ):
+        if here is UNKNOWN or (tests.keys() & _WHOLE and holds_unknown([here])):
             unread = True
             continue
         for name, value in tests.items():
-            if name == "default":
-                continue
-            if name == "missing":
-                held = (here is _MISSING) is value
+            if name in ("default", "missing"):
+                held = name == "default" or (here is _MISSING) is value
             else:
-                other = value
-                if is_mapping(value) and at is not None:
-                    other = at.at(value["at"])
+                other = at.at(value["at"]) if is_mapping(value) and at is not None else value
                 if other is UNKNOWN or other is _MISSING:
                     return None if other is UNKNOWN else False
                 held = HOLDS[name](here, other) if here is not _MISSING else name == "not"

@@ -109,7 +109,7 @@ def validate_node_group(
     if template is not None:
         findings += [
             *_rules("launch-template", template_path, template=template),
-            *_alongside_template(group, template, group_path, template_path),
+            *_types(group, template, template_path),
             *_groups(template, template_path),
             *_places(template, template_path),
             *_capacity_block(group, template, group_path, template_path),
@@ -132,21 +132,14 @@ def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
         )
 
 
-def _alongside_template(
-    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
+def _types(
+    group: Mapping[str, Any], template: Mapping[str, Any], template_path: str
 ) -> Iterable[Finding]:
     types, one = items(group.get("instanceTypes")), template.get("instanceType")
     if types and one is not None:
         yield _finding(
             "node-group-types-twice", template_path, one=one, types=types, found=[one, *types]
         )
-    image = template.get("imageId")
-    for key in ("amiType", "version", "releaseVersion"):
-        given = group.get(key)
-        if image is not None and given is not None and given != "CUSTOM":
-            yield _finding(
-                "node-group-image-twice", f"{group_path}.{key}", key=key, found=given, image=image
-            )
 
 
 def _capacity_block(
@@ -198,9 +191,6 @@ def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
     ]
     if groups:
         yield _finding("launch-template-own-security-groups", f"{path}.{groups[0]}")
-    for key in ("vpcSecurityGroupIds", "securityGroupNames"):
-        if interfaces and template.get(key):
-            yield _finding("launch-template-security-groups-twice", f"{path}.{key}", key=key)
 
 
 def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
