@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
 from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
@@ -73,7 +73,7 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
             yield from _device_plugin(document, container, locator, f"{place}[{index}]")
 
 
-_PLUGIN = re.compile(r"(?:^|/)k8s-device-plugin(?:$|[:@])")
+_PLUGIN = re.compile(r"(?:^|/)(?<!rocm/)(?:k8s|nvidia)-device-plugin(?:$|[:@])")
 _STRATEGY, _FILE = ("--mig-strategy", "MIG_STRATEGY"), ("--config-file", "CONFIG_FILE")
 """Options of the device plugin and their variables (NVIDIA/k8s-device-plugin v0.17.0
 cmd/nvidia-device-plugin/main.go)."""
@@ -99,13 +99,14 @@ def _device_plugin(
 
     strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
     pods = mapping(inside(document, "spec.template.spec"))
+    tag = re.search(r"(?<!sha256):([^/@:]+)(?:@|$)", str(container["image"]))
     values: dict[str, Any] = {key: pods.get(key) or {} for key in ("nodeSelector", "affinity")}
     values["tolerations"] = items(pods.get("tolerations"))
     given = Program(
         locator=locator,
         annotations=known_texts(metadata.get("annotations")),
         name=DEVICE_PLUGIN,
-        release=fact(str(container["image"]).partition(":")[2] or None, text, f"{place}.image"),
+        release=fact(tag and tag[1], text, f"{place}.image"),
         values=values if strategy is None else {**values, "migStrategy": strategy},
         place="spec.template.spec",
         places={"migStrategy": f"{place}.args"},
@@ -116,7 +117,7 @@ def _device_plugin(
         annotations=given.annotations,
         installs=DEVICE_PLUGIN,
         plugin_enabled=known(True),
-        mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
+        mig_strategy=fact(strategy, text, place) if strategy else known("none", Provenance.DEFAULT),
         dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
         place=place,

@@ -37,8 +37,8 @@ _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """No taint with effect NoSchedule. The only pool of a cluster must not be tainted.
 
-    Advice where it is not known whether another pool exists, and on GKE, which adds the taint
-    `nvidia.com/gpu` itself when a pool without GPUs exists first.
+    Advice where it is not known whether another pool exists. GKE adds the taint `nvidia.com/gpu`
+    itself where a pool without GPUs is there.
     """
     for pool in validated_pools(context, subject):
         if pool.taints.is_unknown or _tainted(pool):
@@ -46,9 +46,9 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         if not pool.is_mixed and (not pool.is_certainly_gpu or pool.is_shape_open):
             continue
         others = _others(context, pool)
-        if others is False:
+        if others is False or (others and pool.maker is Maker.GKE):
             continue
-        certain = others is True and pool.maker is not Maker.GKE and not pool.is_mixed
+        certain = others is True and not pool.is_mixed
         gke = " (GKE adds one if a pool without GPUs exists first)"
         yield untainted.say(
             pool.taints_place or "taints",
