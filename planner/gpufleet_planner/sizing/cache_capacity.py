@@ -209,8 +209,9 @@ def near_edge(serving: Serving, room: CacheCapacity, parallel: Parallelism) -> F
     profile = profile_of(serving.engine)
     if room.state_blocks:
         needed = max(needed, serving.max_sequences * left // room.state_blocks)
-    lowest = left + profile.alone_bytes - profile.most_bytes
-    if not lowest < needed <= left + profile.alone_bytes - profile.least_bytes:
+    (least, most), counted = profile.measured_bytes, profile.alone_bytes
+    lowest = left + counted - most
+    if not lowest < needed <= left + counted - least:
         return None
     return _finding(
         "engine-start-near",
@@ -218,8 +219,8 @@ def near_edge(serving: Serving, room: CacheCapacity, parallel: Parallelism) -> F
         limit=left,
         needed_gib=f"{needed / GIB:.1f}",
         left_gib=f"{left / GIB:.1f}",
-        counted_gib=f"{profile.alone_bytes / GIB:.1f}",
-        least_gib=f"{profile.least_bytes / GIB:.1f}",
-        most_gib=f"{profile.most_bytes / GIB:.1f}",
+        counted_gib=f"{counted / GIB:.1f}",
+        least_gib=f"{least / GIB:.1f}",
+        most_gib=f"{most / GIB:.1f}",
         more_gib=f"{(needed - lowest) / GIB:.1f}",
     )
