@@ -14,7 +14,7 @@ from gpufleet.partition.partition import cut
 from gpufleet.partition.placement import place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.mig_parted import mig_parted_file
+from gpufleet.render.gpu_operator_values import mig_parted_file
 from gpufleet.spec.sharing import Sharing
 
 GPUS_PER_NODE = 8

@@ -6,9 +6,8 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, findings_in
 from gpufleet.partition import rules
-from gpufleet.partition.names import gpu_instance_of, total
 from gpufleet.partition.placement import MigPlacement
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import gpu_instance_of, parse, total
 from gpufleet.partition.shares import slice_memory
 from gpufleet.partition.validation import validate_layout
 from gpufleet.spec.sharing import Mig, MigLayout, MigStrategy

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence
-from gpufleet.partition import names
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.grant import Grant
 from gpufleet.partition.placement import MigPlacement
+from gpufleet.partition.profile_name import total
 from gpufleet.partition.vgpu import VgpuCut
 
 
@@ -68,12 +68,12 @@ class Partition:
     @property
     def slices(self) -> dict[str, int]:
         """MIG devices per node by declared profile, before time-slicing."""
-        return names.total(gpu.devices for gpu in self.gpus)
+        return total(gpu.devices for gpu in self.gpus)
 
     @property
     def free(self) -> dict[str, int]:
         """Further instances that would fit per node, each profile taken alone, over all GPUs."""
-        return names.total(g.placement.free for g in self.gpus if g.placement is not None)
+        return total(g.placement.free for g in self.gpus if g.placement is not None)
 
     @property
     def stranded_compute(self) -> int:

@@ -5,12 +5,13 @@ from fractions import Fraction
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
-from gpufleet.partition import dra, names, rules, vgpu
+from gpufleet.partition import dra, rules, vgpu
 from gpufleet.partition.dra_needs import FindGpu
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
 from gpufleet.partition.layouts import lay_out
 from gpufleet.partition.model import GpuLayout, Partition
 from gpufleet.partition.presets import resolve_presets
+from gpufleet.partition.profile_name import tenants, total
 from gpufleet.partition.shares import MIB, RESOURCES
 from gpufleet.spec.sharing import Dra, Mig, MigStrategy, Mps, Sharing, TimeSlicing, Vgpu
 
@@ -193,10 +194,10 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
             count,
             profile=profile,
             resource=RESOURCES["nvidia"] if single else None,
-            tenants=names.tenants(profile, gpus_devices=(g.devices for g in gpus)),
+            tenants=tenants(profile, gpus_devices=(g.devices for g in gpus)),
             division=division,
         )
-        for profile, count in names.total(layout.devices for layout in gpus).items()
+        for profile, count in total(layout.devices for layout in gpus).items()
     ]
     return Partition(
         mode="mig",

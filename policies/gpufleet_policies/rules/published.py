@@ -11,7 +11,7 @@ from gpufleet.cluster.fact import Fact, absent, unknown
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
-from gpufleet.partition.names import resource_of, total
+from gpufleet.partition.profile_name import resource_of, total
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.checked import MIG_LABEL
 

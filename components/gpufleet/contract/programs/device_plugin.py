@@ -1,14 +1,10 @@
 """Kind `device-plugin`: whether the plugin starts with this file, and what a node then offers."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.device_plugin_chart import (
-    CHART,
-    MPS_ROOT_CHARTS,
-    validate_chart,
-)
 from gpufleet.contract.programs.device_plugin_document import (
     PluginDocument,
     SharingBlock,
@@ -24,9 +20,16 @@ from gpufleet.contract.programs.node import (
     offered,
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.strategy_env import allows_mps, mig_strategy, written_strategy
-from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.programs.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    allows_mps,
+    mig_strategy,
+    written_strategy,
+)
 from gpufleet.documents.document import GoDocument
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
@@ -275,3 +278,53 @@ def _advertised(config: PluginDocument, strategy: str, context: Site) -> Adverti
         slicing = config.time_slicing
         shared = NodeSharing("time-slicing", slicing.rename, slicing.replicas)
     return advertise(layouts, strategy, shared, context.bare_product, context.gpu)
+
+
+# Values that the device plugin's own chart refuses, if the context names that chart.
+
+CHART = "nvidia-device-plugin"
+MPS_ROOT_CHARTS = (CHART, "gpu-operator")
+"""Charts that set MPS_ROOT to /run/nvidia/mps."""
+_FALLBACKS = ["named", "single"]
+"""The chart's own `config.fallbackStrategies`."""
+
+
+def validate_chart(context: Site, report: CheckReport) -> None:
+    """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
+    chart = context.chart
+    if chart is None or (chart.name is not None and chart.name != CHART):
+        return
+    report.apply("chart", chart=chart)
+    config = as_mapping(chart.value("config"))
+    if config is None:
+        return
+    keys = list(as_mapping(config.get("map")) or {})
+    report.apply("chart config", config=config, keys=keys)
+    if keys and not config.get("default") and not _falls_back(config):
+        report.add(
+            "device-plugin-chart-no-default",
+            "context.chart.values.config.default",
+            f"config.map has the {'keys' if len(keys) > 1 else 'key'} {', '.join(keys)}, there is "
+            "no config.default, and no fallback applies",
+            f"one of {', '.join(keys)}",
+            keys=tuple(keys),
+        )
+
+
+def default_config(config: Mapping[str, Any]) -> str | None:
+    """The key of `config.map` for nodes without a label: `config.default`, or the chart's own
+    choice (templates/_helpers.tpl, hasDefaultConfig); None if there is none."""
+    keys = list(as_mapping(config.get("map")) or {})
+    default: Any = config.get("default")
+    if default:
+        return default if isinstance(default, str) else None
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
+    if "named" in fallbacks and "default" in keys:
+        return "default"
+    return keys[0] if "single" in fallbacks and len(keys) == 1 else None
+
+
+def _falls_back(config: Mapping[str, Any]) -> bool:
+    """Whether the chart needs no `config.default`."""
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
+    return "empty" in fallbacks or default_config(config) is not None

@@ -16,17 +16,15 @@ from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.gpu_operator_nested import (
-    slices_time,
-    validate_counters,
-    validate_mig_config,
-    validate_plugin_config,
-)
-from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     KINDS,
+    slices_time,
     special_code,
+    validate_counters,
     validate_defaults,
+    validate_mig_config,
     validate_objects,
+    validate_plugin_config,
 )
 from gpufleet.contract.programs.gpu_operator_runtime import (
     validate_driver_version,

@@ -15,8 +15,12 @@ from gpufleet.contract.programs.geometry import (
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.programs.node import advertise, devices_of
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.strategy_env import mig_strategy
-from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.programs.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    mig_strategy,
+)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
