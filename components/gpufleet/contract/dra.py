@@ -110,8 +110,8 @@ def _validate_version(
     for index, need in enumerate(made.needs):
         asked = {
             "firstAvailable": need.choices,
-            "tolerations": need.tolerations,
-            "adminAccess": need.admin_access,
+            "tolerations": need.asked.tolerations,
+            "adminAccess": need.asked.admin_access,
         }
         wanted += [
             (kept[field].gate, f"{place}.claims[{index}].{field}", remove)
@@ -145,9 +145,9 @@ def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
     assert made is not None
     for index, need in enumerate(made.needs):
         path = f"{place}.claims[{index}].adminAccess"
-        if need.admin_access and need.choices:
+        if need.asked.admin_access and need.choices:
             yield _finding("dra-claim-two-ways", path)
-        elif need.admin_access:
+        elif need.asked.admin_access:
             yield _finding(
                 "dra-admin-namespace", path, admin_label=ADMIN_LABEL, namespaces=made.namespaces
             )

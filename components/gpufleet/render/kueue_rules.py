@@ -83,7 +83,7 @@ def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
     """Claims that no quota counts: Kueue admits a class only under the one name it is mapped to
     (kubernetes-sigs/kueue `pkg/dra/claims.go`, 05a9e7e)."""
     for index, need in enumerate(made.needs):
-        if need.choices or need.admin_access:
+        if need.choices or need.asked.admin_access:
             field = "firstAvailable" if need.choices else "adminAccess"
             why = f"Kueue refuses jobs whose claims have `{field}`"
             fix = f"remove `{field}`, or keep such jobs out of the queues"
@@ -100,7 +100,7 @@ def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
             "kueue-claims-without-quota/claim",
             f"{pool.path}.sharing.dra.claims[{index}]",
             fix=fix,
-            value=need.name,
+            value=need.asked.name,
             why=why,
         )
 
