@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.source_rows import SourceEntry
+from gpufleet.catalogue.source import SourceEntry
 from tests.data.test_tables import sources_of
 
 KINDS = {

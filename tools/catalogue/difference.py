@@ -14,7 +14,7 @@ from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import MICRO_USD, AWS
 from gpufleet.catalogue.lookup import UnknownKeyError
 from gpufleet.catalogue.software_rows import shape_of_config
-from gpufleet.catalogue.source_rows import Source
+from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import source_of
 from gpufleet.catalogue.transitions import ordinal
 

@@ -30,7 +30,7 @@ from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.load import load
 from gpufleet.catalogue.lookup import AmbiguousKeyError, UnknownKeyError
 from gpufleet.catalogue.software import Chart, NodeImage, Package
-from gpufleet.catalogue.source_rows import Source, SourceEntry
+from gpufleet.catalogue.source import Source, SourceEntry
 
 __all__ = [
     "AWS",

@@ -7,7 +7,8 @@ from dataclasses import replace
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import InstanceType, Price, PriceStatus
 from gpufleet.catalogue.price_rows import ON_DEMAND, SPOT, micro_usd, price_in_region
-from gpufleet.catalogue.source_rows import Source, SourceTable, source_of
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, source_of
 
 HOST = "n1-standard-8"
 """The machine that the table has. `n1-standard` types cost the same for each vCPU."""

@@ -37,7 +37,7 @@ from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable
 from gpufleet.catalogue.serving_engine import ServingEngine, engine_table
 from gpufleet.catalogue.software import Chart, NodeImage, Package
-from gpufleet.catalogue.source_rows import SourceEntry
+from gpufleet.catalogue.source import SourceEntry
 from gpufleet.catalogue.transitions import Transition, transition_table
 
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
-from gpufleet.catalogue.source_rows import Source, SourceTable, sourced
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 Release = tuple[int, ...]
 """Numbers of a release, in order: (0, 5, 0)."""

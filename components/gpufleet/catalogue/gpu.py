@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gpufleet.catalogue.driver_support import GenerationSupport, GpuSupport
 from gpufleet.catalogue.frozen import FrozenDict
-from gpufleet.catalogue.source_rows import Source
+from gpufleet.catalogue.source import Source
 
 
 class Evidence(StrEnum):

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue.frozen import FrozenDict
-from gpufleet.catalogue.source_rows import Source
+from gpufleet.catalogue.source import Source
 
 MICRO_USD = 1_000_000
 """Micro-dollars in one US dollar."""

@@ -12,7 +12,8 @@ from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import Accelerator, InstanceType, Price, PriceStatus
 from gpufleet.catalogue.price_rows import micro_usd, unknown_price
-from gpufleet.catalogue.source_rows import Source, SourceTable, sourced
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 GIB = 2**30
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.source_rows import SourceEntry
+from gpufleet.catalogue.source import SourceEntry
 
 
 @dataclass(frozen=True, slots=True)

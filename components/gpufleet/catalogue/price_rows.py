@@ -5,7 +5,8 @@ from decimal import Decimal, InvalidOperation
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import MICRO_USD, Price, PriceStatus
-from gpufleet.catalogue.source_rows import Source, SourceTable, source_of
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, source_of
 
 ON_DEMAND = "onDemand"
 SPOT = "spot"

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
-from gpufleet.catalogue.source_rows import Source, SourceTable, sourced
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 _GIB = 1 << 30
 

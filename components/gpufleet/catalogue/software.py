@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue.frozen import FrozenDict
-from gpufleet.catalogue.source_rows import Source
+from gpufleet.catalogue.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

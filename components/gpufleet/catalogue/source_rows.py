@@ -1,41 +1,14 @@
-"""Sources of facts: the table of sources.jsonl; any other line -> its row, with its source."""
+"""Lines of sources.jsonl -> the table of sources; any other line -> its row, with its source."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import date
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Source of a row: an entry of the edition's source table and the date of the fact."""
-
-    key: str
-    """Key of the edition's table of sources (`Catalogue.sources`), or `overlay:<file>`."""
-    date: date
-    """Day the fact is from: that of the publication or price list, else the day it was read
-    (`SourceEntry.undated` tells which)."""
-    also: tuple[str, ...] = ()
-    """Further entries of the table the row rests on."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceEntry:
-    """One document or data file that rows of the edition were taken from."""
-
-    key: str
-    title: str
-    location: str
-    """Repository or publisher, version or commit, path: enough to find the text again."""
-    date: date
-    undated: bool = False
-    """The source itself bears no date: `date` is the day it was read."""
-    notes: str = ""
-
+from gpufleet.catalogue.source import Source, SourceEntry
 
 SourceTable = Mapping[str, SourceEntry]
 Fact = TypeVar("Fact")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.source_rows import Source, SourceTable, sourced
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.catalogue.source_rows import Source
+from gpufleet.catalogue.source import Source
 from gpufleet.contract.contract_fact import ContractFact
 
 DRIVER = "driver-not-for-gpu"
