@@ -15,7 +15,6 @@ from gpufleet.partition.vgpu import scheduler_value
 from gpufleet.render.acceptance import acceptance_files
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.data_files import data_part
-from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, compute_domains, device_classes, device_taint_rules
 from gpufleet.render.dra_driver_values import CHART as DRA_DRIVER
 from gpufleet.render.dra_driver_values import (
@@ -24,6 +23,7 @@ from gpufleet.render.dra_driver_values import (
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
+    device_plugin_files,
     exporter_files,
     mig_parted_files,
     plugin_files,
