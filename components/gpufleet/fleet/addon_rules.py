@@ -19,7 +19,7 @@ from gpufleet.contract.hardened import (
 from gpufleet.contract.operator_values import VALUES, operator_value, place
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, findings_in, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
 from gpufleet.fleet.model import AddonPlan, OperatorPlan, Pool
@@ -199,8 +199,6 @@ def _ended(row: DriverBranch, day: date) -> bool:
 # Checks of `addons.images.profile: stigFips`: parts without a hardened image, Secrets that the
 # hardened images need, node images without FIPS mode.
 
-_finding = findings_in(__file__)
-
 _OPERATOR = "addons.gpuOperator"
 _PROFILE = "addons.images.profile"
 
@@ -279,28 +277,13 @@ def _parts(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         ("driver.usePrecompiled", "a precompiled driver"),
     ):
         if operator_value(operator, key):
-            yield _not_hardened(place(operator, key), name, "remove it")
+            yield _finding("hardened-image-missing", place(operator, key), name=name)
     if value_at(operator.values, "vgpuManager.enabled") is True:
-        yield _not_hardened(f"{VALUES}.vgpuManager", "the vGPU Manager", "remove it")
+        where, name = f"{VALUES}.vgpuManager", "the vGPU Manager"
+        yield _finding("hardened-image-missing", where, name=name)
     for pool in pools:
         if pool.partition.vgpu is not None:
-            yield _not_hardened(
-                f"{pool.path}.sharing.vgpu",
-                "the driver of vGPU guests, which you build yourself,",
-                "pass whole GPUs through, or partition by MIG",
-            )
-
-
-def _not_hardened(where: str, name: str, fix: str) -> Finding:
-    return error(
-        "hardened-image-missing",
-        where,
-        f"NVIDIA publishes no government-ready container for {name}"
-        if not name.endswith(",")
-        else f"{name} is not a government-ready container",
-        f"{fix}, or remove {_PROFILE}",
-        source="NVIDIA/cloud-native-docs install-gpu-operator-gov-ready",
-    )
+            yield _finding("hardened-image-missing/guests", pool.path)
 
 
 def _secrets(spec: FleetSpec, *, ubuntu: bool) -> Iterator[Finding]:

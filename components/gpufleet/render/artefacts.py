@@ -178,7 +178,7 @@ def _claims(
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
         yield yaml_text(
             {**head, "spec": claiming_pod_spec(pool, need, network, images)},
-            f"{need.name}: {need.count} of {kinds} on one node; claims {places}",
+            f"{need.asked.name}: {need.asked.count} of {kinds} on one node; claims {places}",
         )
 
 

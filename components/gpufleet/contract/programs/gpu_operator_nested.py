@@ -30,9 +30,6 @@ from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
 
-_UTIL = "DCGM_FI_DEV_GPU_UTIL"
-_ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
-
 
 def validate_plugin_config(
     values: Mapping[str, Any], context: Site, report: CheckReport
@@ -43,16 +40,7 @@ def validate_plugin_config(
     data = _entries(config, path, report)
     if data is None:
         return {}
-    if config.get("create") is True:
-        if not data:
-            report.say("gpu-operator-plugin-config-empty/data", f"{path}.data")
-        elif not config.get("name"):
-            report.say("gpu-operator-plugin-config-empty/name", f"{path}.name")
-    default = config.get("default")
-    if default and data and default not in list(data):
-        report.say(
-            "gpu-operator-plugin-default-absent", f"{path}.default", value=default, keys=tuple(data)
-        )
+    report.apply("plugin config", path, config=config, data=data, keys=list(data))
     inner = replace(context, reader="gpu-operator", env=None, select=None)
     read: dict[str, Any] = {}
     for key, text in data.items():
@@ -131,10 +119,8 @@ def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckRepo
     exporter = as_mapping(values.get("dcgmExporter")) or {}
     data = value_at(exporter, "config.data")
     lines = data.splitlines() if isinstance(data, str) else []
-    fields = {line.partition(",")[0].strip() for line in lines if not line.strip().startswith("#")}
-    strategy = value_at(values, "mig.strategy")
-    if _UTIL in fields and _ENGINE not in fields and strategy in ("single", "mixed"):
-        report.say("gpu-operator-metric-mig", "dcgmExporter.config.data")
+    fields = [line.partition(",")[0].strip() for line in lines if not line.strip().startswith("#")]
+    report.apply("counters", fields=fields, values=values)
     wanted = [key for key in ("enablePodLabels", "enablePodUID") if exporter.get(key) is True]
     if wanted and sliced:
         report.say("gpu-operator-pod-metrics-shared", f"dcgmExporter.{wanted[0]}")
