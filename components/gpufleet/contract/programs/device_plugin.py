@@ -141,32 +141,23 @@ def _validate_mps(
     context: Site,
     report: CheckReport,
 ) -> None:
-    report.apply("plugin", config=config)
-    if not allows_mps(strategy):
-        report.say("device-plugin-mps-mixed", "sharing.mps")
-    plugin = context.release_of(CHART)
-    if plugin.at < MPS_SINCE:
-        report.add(
-            "device-plugin-mps-too-old",
-            "sharing.mps",
-            f"plugin {plugin} ignores `mps`, introduced in v0.15.0: every pod gets a whole GPU",
-            "use v0.15.0 of the plugin or later, or `timeSlicing`",
-        )
-    if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
-        report.say(
-            "device-plugin-mps-one-request", "sharing.mps.failRequestsGreaterThanOne", plugin=plugin
-        )
-    if not _mps_root(config, context):
-        known = context.env is not None
-        report.add(
-            "device-plugin-mps-root-missing" if known else "device-plugin-mps-root-elsewhere",
-            "flags.mpsRoot",
-            "using MPS requires mpsRoot to be specified"
-            + ("" if known else "; only the GPU Operator and the plugin's chart set it themselves"),
-            "write `flags: {mpsRoot: /run/nvidia/mps}`; if the GPU Operator or the plugin's "
-            "chart sets it, write `chart: gpu-operator` in the context",
-        )
-    _validate_mps_hardware(mps, strategy, context, report)
+    plugin, gpu, layouts = context.release_of(CHART), context.gpu, context.layouts
+    report.apply(
+        "mps",
+        config=config,
+        mps=mps,
+        plugin=f"{plugin}",
+        gpu=gpu,
+        known=context.env is not None,
+        mixed=not allows_mps(strategy),
+        too_old=plugin.at < MPS_SINCE,
+        one_only=plugin.at < SEVERAL_REQUESTS_SINCE,
+        has_root=_mps_root(config, context),
+        partitioned=context.labelled_profile is not None
+        or any(layout is not None for layout in layouts or ()),
+        may_be_mig=strategy == "single" and layouts is None and (gpu is None or gpu.has_mig),
+        most=MPS_LIMIT if gpu is None else gpu.mps_max_clients,
+    )
 
 
 def _mps_root(config: PluginDocument, context: Site) -> bool:
@@ -175,34 +166,6 @@ def _mps_root(config: PluginDocument, context: Site) -> bool:
     if config.flags.get("mpsRoot"):
         return True
     return any(one.name in MPS_ROOT_CHARTS for one in context.programs)
-
-
-def _validate_mps_hardware(
-    mps: SharingBlock, strategy: str | None, context: Site, report: CheckReport
-) -> None:
-    layouts = context.layouts
-    partitioned = context.labelled_profile is not None or (
-        layouts is not None and any(layout is not None for layout in layouts)
-    )
-    if partitioned:
-        report.say("device-plugin-mps-on-mig", "sharing.mps")
-    elif strategy == "single" and layouts is None and (context.gpu is None or context.gpu.has_mig):
-        report.say("device-plugin-mps-single", "sharing.mps")
-    most = MPS_LIMIT if context.gpu is None else context.gpu.mps_max_clients
-    if context.gpu is not None and most == 0:
-        report.say("device-plugin-mps-unsupported", "sharing.mps", gpu=context.gpu.key)
-        return
-    for name, replicas, path in mps.resources:
-        if replicas > most:
-            report.add(
-                "device-plugin-mps-too-many-clients",
-                f"{path}.replicas",
-                f"maximum allowed replicas exceeded: {name} has {replicas} MPS clients, at most "
-                f"{most} are allowed" + (f" on {context.gpu.key}" if context.gpu else ""),
-                f"write `replicas: {most}`",
-                value=replicas,
-                limit=most,
-            )
 
 
 def _validate_offered(
