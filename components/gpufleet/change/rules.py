@@ -127,45 +127,23 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
 
 
 def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.spec.change is None and change.nodes > 1:
-        yield _finding(
-            "change-all-at-once",
-            new.path,
-            nodes=change.nodes,
-            new=new.name,
-            sharing=old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        )
-    elif change.gpus.lowest == 0:
-        yield _finding(
-            "change-without-rest",
-            f"{new.path}.change.width" if new.spec.change is not None else new.path,
-            new=new.name,
-            nodes=change.nodes,
-            first_wave=len(change.waves[0]),
-        )
+    sharing = old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return _rules("waves", new.path, new=new, change=change, sharing=sharing)
 
 
 def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
-    mig = new.gpu.mig
-    if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
-        return
-    if new.platform.facts.reset_may_be_forbidden and not reboots(fleet.addons.gpu_operator.mig_env):
-        yield _finding("change-may-hang", gpu=new.gpu.key, platform=new.platform.name)
+    switched = changes_mode(old.partition, new.partition)
+    rebooting = reboots(fleet.addons.gpu_operator.mig_env)
+    return _rules("mode", new=new, switched=switched, reboots=rebooting)
 
 
 def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    yield from _rules("recut", new.path, pool=new)
     gone = sorted(set(old.advertised) - set(new.advertised))
-    if gone:
-        yield _finding("change-takes-resources-away", new.path, resources=gone, new=new.name)
     fresh = sorted(set(new.advertised) - set(old.advertised))
-    if fresh and len(change.waves) > 1:
-        yield _finding("changed-node-attracts-pods", new.path, resources=fresh)
+    return _rules("recut", new.path, pool=new, change=change, gone=gone, fresh=fresh)
 
 
 # Findings about differences by their class.
-
-_finding = findings_in(__file__)
 
 _SHOWN = 8
 _LONG = 60
@@ -198,14 +176,8 @@ def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
     `content/en/releases/version-skew-policy.md`, Supported component upgrade order)."""
     before, after = (one.spec.cluster.kubernetes_version for one in (old, new))
     step = int(after.split(".")[1]) - int(before.split(".")[1])
-    path = "cluster.kubernetesVersion"
-    if step < 0:
-        yield _finding("kubernetes-downgrade", path, limit=before, found=after)
-    if step > 1:
-        following = f"1.{int(before.split('.')[1]) + 1}"
-        yield _finding(
-            "kubernetes-minor-skipped", path, before=before, found=after, limit=following
-        )
+    following = f"1.{int(before.split('.')[1]) + 1}"
+    return _rules("versions", before=before, after=after, step=step, following=following)
 
 
 def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
@@ -269,20 +241,10 @@ def _addon(field: str) -> str:
 
 def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     """Machines that are powered off or removed, and taints that evict pods."""
-    if new.nodes.maximum < change.nodes:
-        yield _finding(
-            "change-removes-nodes",
-            new.path,
-            new=new.name,
-            nodes=change.nodes,
-            found=new.nodes.maximum,
-        )
     gone = [one.resource for one in change.engine if one.operation is ResourceOperation.DELETE]
-    nodes = [
+    removed = [
         one for one in gone if one.partition("/")[0] in platform_rules(new.platform).node_kinds
     ]
-    if nodes:
-        yield _finding("change-removes-nodes/all", new.path, nodes=nodes, new=new.name)
     off = list(
         dict.fromkeys(
             one.field.rpartition("/")[2].partition(".")[2] if "/" in one.field else one.field
@@ -290,13 +252,11 @@ def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding
             if one.leaf_class is LeafClass.RESTART
         )
     )
-    if off:
-        yield _finding("change-restarts-machines", new.path, fields=off, new=new.name)
     before = {(taint.key, taint.value) for taint in old.taints if taint.effect == "NoExecute"}
-    fresh = [
+    evicting = [
         taint.key
         for taint in new.taints
         if taint.effect == "NoExecute" and (taint.key, taint.value) not in before
     ]
-    if fresh:
-        yield _finding("change-evicts-pods", new.path, taints=fresh, new=new.name)
+    known = {"removed": removed, "off": off, "evicting": evicting}
+    return _rules("nodes", new.path, new=new, change=change, **known)
