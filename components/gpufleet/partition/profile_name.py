@@ -77,6 +77,16 @@ def similar(name: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
 # Declared profile names: their names as resources, and sums of their layouts.
 
 
+def divides(profile: str) -> bool:
+    """Whether a name means a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
+    name = parse(profile)
+    return (
+        name is not None
+        and name.compute_instance_slices is not None
+        and name.compute_instance_slices < name.compute_slices
+    )
+
+
 def total(devices: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sum of several layouts, by profile name."""
     counts: dict[str, int] = {}
