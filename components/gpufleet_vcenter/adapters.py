@@ -16,8 +16,7 @@ from urllib.parse import unquote
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import MachineDifference
+from gpufleet_vcenter.observed import MachineDifference, Observed
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 
@@ -81,7 +80,6 @@ def on_network(adapter: Any) -> str:
     return str(getattr(getattr(backing, "network", None), "_moId", ""))
 
 
-_Change = vim.vm.device.VirtualDeviceSpec
 SRIOV = "sriov"
 _TYPES = {
     "vmxnet3": vim.vm.device.VirtualVmxnet3,
@@ -90,9 +88,6 @@ _TYPES = {
 }
 ADAPTERS = tuple(_TYPES)
 """Types of adapter that can be declared."""
-
-_ADDED_KEY = -50
-"""First key of new devices: each has a different negative key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +132,12 @@ def adapter_changes(
         all_told: Whether the declaration names all adapters: then the template's others go before
             the first boot.
     """
-    lacking, free = unmatched(sorted(wanted, key=lambda w: w.network is None), live.adapters, _is)
+
+    def fits(card: Any, wish: WantedAdapter) -> bool:
+        of_type = wish.type in (None, adapter_type(card))
+        return of_type and (wish.network is None or on_network(card) == wish.network.id)
+
+    lacking, free = unmatched(sorted(wanted, key=lambda w: w.network is None), live.adapters, fits)
     matched = len(live.adapters) - len(free)
     ours = len(free) if former is None else max(0, max(1, len(former)) - matched)
     edited: list[Any] = []
@@ -154,20 +154,23 @@ def adapter_changes(
         if card is not None and wish.type in (None, adapter_type(card)):
             moved = copy.copy(card)  # the observed one stays as it is
             moved.backing = card.backing if wish.network is None else wish.network.backing
-            edited.append(_Change(operation=_Change.Operation.edit, device=moved))
+            edited.append(moved)
         elif card is not None or wish.network is not None:
             old = None if card is None else card.backing
             backing = old if wish.network is None else wish.network.backing
             removed += [] if card is None else [card]
-            added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
+            starts = {"startConnected": True, "allowGuestControl": True, "connected": live.is_on}
+            connects = vim.vm.device.VirtualDevice.ConnectInfo(**starts)
+            added.append(_TYPES[wish.type or ADAPTERS[0]](backing=backing, connectable=connects))
     if former is None:
         removed += free if all_told else []
     else:
         removed += [card for card in free if on_network(card) in former][:ours]
-    gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
-    of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
-    found.devices += [*gone, *edited, *added]
-    found.off += ["place.networks" if all_told else "place.adapter"] if gone or of_host else []
+    for operation, cards in (("remove", removed), ("edit", edited), ("add", added)):
+        for card in cards:
+            found.device(operation, card)
+    off = bool(removed) or any(adapter_type(card) == SRIOV for card in (*edited, *added))
+    found.off += ["place.networks" if all_told else "place.adapter"] if off else []
 
 
 def unmatched(
@@ -183,22 +186,3 @@ def unmatched(
         else:
             free.remove(card)
     return lacking, free
-
-
-def _is(card: Any, wish: WantedAdapter) -> bool:
-    of_type = wish.type in (None, adapter_type(card))
-    return of_type and (wish.network is None or on_network(card) == wish.network.id)
-
-
-def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:
-    kind = _TYPES[wish.type or ADAPTERS[0]]
-    return _Change(
-        operation=_Change.Operation.add,
-        device=kind(
-            key=key,
-            backing=backing,
-            connectable=vim.vm.device.VirtualDevice.ConnectInfo(
-                startConnected=True, allowGuestControl=True, connected=live.power == "poweredOn"
-            ),
-        ),
-    )

@@ -34,8 +34,7 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
-    offered = _offered(endpoint)
-    found = _fingerprint(offered)
+    offered, found = _offered(endpoint)
     if found != fingerprint:
         raise failed(
             "certificate/fingerprint", endpoint=endpoint, found=found, fingerprint=fingerprint
@@ -50,7 +49,7 @@ def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
 def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
     """Error: the server's certificate is not trusted; its text has the offered fingerprint."""
     try:
-        offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
+        offered = f"; it offers the SHA-256 fingerprint {_offered(endpoint)[1]}"
     except VsphereError:
         offered = ""  # no TLS with this client: no certificate to compare
     return failed(
@@ -61,14 +60,12 @@ def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
     )
 
 
-def _fingerprint(certificate: str) -> str:
-    offered = ssl.PEM_cert_to_DER_cert(certificate)
-    return hashlib.sha256(offered).digest().hex(":").upper()
-
-
-def _offered(endpoint: Endpoint) -> str:
+def _offered(endpoint: Endpoint) -> tuple[str, str]:
+    """The certificate, and its fingerprint."""
     try:
         address = (endpoint.server, endpoint.port)
-        return ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
+        found = ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
     except OSError as problem:
         raise failed("connection/unreachable", endpoint=endpoint, problem=problem) from None
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(found)).digest()
+    return found, digest.hex(":").upper()

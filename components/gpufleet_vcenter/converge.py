@@ -1,6 +1,7 @@
 # pyright: standard
-"""Changes of a machine to its declaration, from any state: reconfiguration, start and stop,
-progress of its guest and node, and removal of data that is no longer needed. Safe to repeat."""
+"""Changes of a machine to its declaration, from any state: reconfiguration and moves, start and
+stop, progress of its guest and node, and removal of data that is no longer needed. Safe to
+repeat."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,20 +15,19 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
-from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.observed import Observed, options
 from gpufleet_vcenter.owned import MachineWork, changed, still_there
 from gpufleet_vcenter.preflight import check_name
-from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import difference, mmio_of
-from gpufleet_vcenter.tasks import Begin, changed_until, in_words, run, turns, wait
+from gpufleet_vcenter.tasks import Begin, in_words, run, turns, wait
 
 
 def converge(
     work: MachineWork, live: Observed, *, first_boot: bool, before: NodeSettings | None = None
 ) -> Observed:
-    """Reconfigure the differences. Returns the machine afterwards.
+    """Reconfigure the differences, and move the machine. Returns it afterwards.
 
     A machine that must be off, and may be, is drained first and powered off.
 
@@ -56,36 +56,25 @@ def converge(
             doing = f"upgrading the virtual hardware of {name} {step}"
             return doing, lambda: machine.UpgradeVM_Task(f"vmx-{found.upgrade}")
         spec = vim.vm.ConfigSpec(**found.parts, changeVersion=now.change_version or None)
-        start = (f"reconfiguring {name}", lambda: machine.ReconfigVM_Task(spec))
-        return start if found.parts else None
+        if found.parts:
+            return f"reconfiguring {name}", lambda: machine.ReconfigVM_Task(spec)
+        return None if before is None else _move(work, now, before)
 
     return changed(work, live, lacking, mmio_gib=mmio_of(settings))
 
 
-def move(work: MachineWork, live: Observed) -> None:
-    """Move the machine to its declared place. Safe to run again.
-
-    Raises:
-        VsphereError: the name is taken in the folder, or vCenter refuses.
-    """
-    machine, pool, folder = live.reference, work.place.pool, work.place.folder
-    spec = vim.vm.RelocateSpec(pool=pool)
-    doing = f"moving {live.name}"
-    wanted: dict[str, tuple[Any, Begin]] = {
-        "resourcePool": (pool, (doing, lambda: machine.RelocateVM_Task(spec))),
-        "parent": (folder, (doing, lambda: folder.MoveIntoFolder_Task([machine]))),
-    }
-
-    def wrong() -> dict[str, Begin]:
-        now = one(work.session, machine, vim.VirtualMachine, tuple(wanted)) or {}
-        return {path: begin for path, (to, begin) in wanted.items() if now.get(path) != to}
-
-    if "parent" in wrong():
+def _move(work: MachineWork, live: Observed, before: NodeSettings) -> Begin | None:
+    """The move of the machine to its declared folder or pool, where their declaration has changed:
+    moves by others are not reverted."""
+    was, place, machine = before.place, work.settings.place, live.reference
+    if (was.resource_pool, was.folder) == (place.resource_pool, place.folder):
+        return None
+    pool, folder, doing = work.place.pool, work.place.folder, f"moving {live.name}"
+    if live.folder != folder:
         check_name(work, work.named())
-    what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
-    changed_until(
-        work.session, machine, lambda: next(iter(wrong().values()), None), seconds, what, "machine"
-    )
+    if live.pool != pool:
+        return doing, lambda: machine.RelocateVM_Task(vim.vm.RelocateSpec(pool=pool))
+    return None if live.folder == folder else (doing, lambda: folder.MoveIntoFolder_Task([machine]))
 
 
 _CALLS = 3
@@ -257,10 +246,8 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     listed = ", ".join(key for key in keys if live.extra_config.get(key))
 
     def lacking(now: Observed) -> Begin | None:
-        found = [key for key in keys if now.extra_config.get(key)]
-        empty = [vim.option.OptionValue(key=key, value="") for key in found]
-        spec = vim.vm.ConfigSpec(extraConfig=empty)
-        doing = f"clearing keys of {live.name}"
-        return (doing, lambda: live.reference.ReconfigVM_Task(spec)) if empty else None
+        found = options({key: "" for key in keys if now.extra_config.get(key)})
+        spec, doing = vim.vm.ConfigSpec(extraConfig=found), f"clearing keys of {live.name}"
+        return (doing, lambda: live.reference.ReconfigVM_Task(spec)) if found else None
 
     return changed(work, live, lacking, f"the value of {listed} in {live.name}")

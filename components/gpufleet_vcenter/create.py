@@ -10,7 +10,7 @@ from pyVmomi import vim
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import converge, move, power_on
+from gpufleet_vcenter.converge import converge, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
@@ -143,11 +143,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):
         behave(work, live)
     describe(work, live, before)
-    if before is not None:
-        was, place = before.place, settings.place
-        # Moves by others are not reverted.
-        if (was.resource_pool, was.folder) != (place.resource_pool, place.folder):
-            move(work, live)
     if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
@@ -159,40 +154,35 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
     Raises:
         VsphereError: it was not cloned, or not in time; the text states what exists.
     """
-    spec = clone_spec(work, host, datastore)
-    doing = f"cloning {work.settings.name} from {work.settings.place.template}"
-    for _ in range(_ATTEMPTS):
-        live = _attempt(work, spec, doing)
-        if live is not None:
-            return live
-    raise failed("connection/clone", doing=doing)
-
-
-def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
-    """The clone; None: the answer was lost, and vCenter has neither the machine nor a task that
-    makes it. Then a second call is safe: names in a folder are unique, so vCenter refuses it where
-    the first one arrives late."""
     found, name, seconds = work.place, work.settings.name, work.settings.timeouts.clone
-    # After its time, and after an interrupt, it is not cancelled: the next run adopts it.
-    with in_words(doing, "clone", lambda: _in_flight(work)):
-        try:
-            run(
-                work.session,
-                lambda: found.template.CloneVM_Task(found.folder, name, spec),
-                seconds,
-            )
-        except OutcomeUnknownError:
-            return _begun(work)  # it was carried out, is under way, or never arrived
-        except vim.fault.DuplicateName:
-            live = work.find()
-            if live is not None:
-                return live
-            check_name(work, work.named())
-            raise failed("name-taken/unseen", doing=doing) from None
-    live = work.find()
-    if live is None:
-        raise failed("conflict/clone", doing=doing, work=work)
-    return live
+    spec = clone_spec(work, host, datastore)
+    doing = f"cloning {name} from {work.settings.place.template}"
+
+    def start() -> Any:
+        return found.template.CloneVM_Task(found.folder, name, spec)
+
+    for _ in range(_ATTEMPTS):
+        # After its time, and after an interrupt, it is not cancelled: the next run adopts it.
+        with in_words(doing, "clone", lambda: _in_flight(work)):
+            try:
+                run(work.session, start, seconds)
+                live = work.find()
+            except OutcomeUnknownError:
+                # It was carried out, is under way, or never arrived: vCenter has neither the
+                # machine nor a task that makes it. Then a second call is safe: names in a folder
+                # are unique, so vCenter refuses it where the first one arrives late.
+                live = _begun(work)
+                if live is None:
+                    continue
+            except vim.fault.DuplicateName:
+                live = work.find()
+                if live is None:
+                    check_name(work, work.named())
+                    raise failed("name-taken/unseen", doing=doing) from None
+        if live is None:
+            raise failed("conflict/clone", doing=doing, work=work)
+        return live
+    raise failed("connection/clone", doing=doing)
 
 
 def _in_flight(work: MachineWork) -> str:

@@ -69,7 +69,16 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
         with in_words(doing, "reconfigure"), suppress(OutcomeUnknownError):
             run(session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
     if work.settings.custom_attributes or had:
-        _set_attributes(session, live, work.settings.custom_attributes, had)
+        attributes, manager = work.settings.custom_attributes, session.content.customFieldsManager
+        known = _known_keys(session, attributes)
+        # A value cannot be removed, only cleared; those of a deleted attribute are deleted too.
+        values = {known[name]: "" for name in had if name in known}
+        values |= {known[name]: value for name, value in attributes.items()}
+        for key, value in sorted(values.items()):
+            if live.custom_values.get(key, "") != value:
+                with in_words(f"setting a custom attribute of {live.name}"):
+                    # Setting a value twice does no harm: after a lost answer it is set again.
+                    session.call(lambda k=key, v=value: manager.SetField(live.reference, k, v))
     if wanted or former:
         gone = tag_ids(session, former - wanted, of_all=False)
         ids = tag_ids(session, wanted)
@@ -79,23 +88,6 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
             _tagged(session, live, f"/id:{gone[tag]}", "detach")
         for tag in sorted(ids.keys() - there):  # one that is as wanted is fine
             _tagged(session, live, f"/id:{ids[tag]}", "attach")
-
-
-def _set_attributes(
-    session: Session, live: Observed, wanted: Mapping[str, str], former: Mapping[str, str]
-) -> None:
-    known = _known_keys(session, wanted)
-    values = {known[name]: value for name, value in wanted.items()}
-    # A value cannot be removed, only cleared; the values of a deleted attribute are deleted too.
-    gone = former.keys() - wanted.keys()
-    values.update({known[name]: "" for name in gone if name in known})
-    manager = session.content.customFieldsManager
-    for key, value in sorted(values.items()):
-        if live.custom_values.get(key, "") == value:
-            continue
-        with in_words(f"setting a custom attribute of {live.name}"):
-            # Setting a value twice does no harm: a lost answer is followed by a second attempt.
-            session.call(lambda key=key, value=value: manager.SetField(live.reference, key, value))
 
 
 def _known_keys(session: Session, wanted: Iterable[str] = ()) -> dict[str, int]:

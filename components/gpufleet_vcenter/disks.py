@@ -18,15 +18,12 @@ from pyVmomi import vim
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import FoundStore
-from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import ANOTHER_DISK, DISK, MachineDifference, shrinks
+from gpufleet_vcenter.observed import MachineDifference, Observed
+from gpufleet_vcenter.properties import ANOTHER_DISK, DISK, shrinks
 
 MARK = "gpufleet.disk."
 _VALUE = re.compile(r"(\d+):(\d+) ([0-9a-f-]{36})( keep)?")
 
-_Change = vim.vm.device.VirtualDeviceSpec
-_ADDED_KEY = -300
-"""First key of new devices: each has a different negative key."""
 _SCSI, _SATA, _NVME = (
     vim.vm.device.VirtualSCSIController,
     vim.vm.device.VirtualSATAController,
@@ -112,16 +109,14 @@ def disk_changes(
     gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
     found.refused += not_to_be_kept(live, gone)
     for disk in gone:
-        found.keys[MARK + disk.name] = ""
-        if disk.device is not None:
-            found.devices.append(removal(disk))
-            found.off.append(f"extraDisks ({disk.name} goes)")
+        take_off(found, disk)
     taken = {_slot(device) for device in live.devices if device.unitNumber is not None}
     taken |= {disk.slot for disk in known.values()}
     # On the first disk's controller; a guest finds its first disk before the others.
     controller = 0 if first is None else int(first.controllerKey or 0)
-    units = () if first is None else _units(live, controller)
-    for number, disk in enumerate(wanted):
+    device = next((item for item in live.devices if item.key == controller), None)
+    units = next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
+    for disk in wanted:
         there, places = known.get(disk.name), ((controller, unit) for unit in units)
         free = (place for place in places if place not in taken)
         slot = next(free, None) if there is None else there.slot
@@ -134,9 +129,9 @@ def disk_changes(
             keep = " keep" if disk.keep else ""
             found.keys[MARK + disk.name] = f"{slot[0]}:{slot[1]} {live.instance_uuid}{keep}"
         if there is None or there.device is None:
-            added = _addition(disk, slot, _ADDED_KEY - number, stores)
-            added.profile = [] if disk.datastore is not None else list(policy)
-            found.devices.append(added)
+            profile = [] if disk.datastore is not None else list(policy)
+            made = _made(disk, slot, stores)
+            found.device("add", made, fileOperation="create", profile=profile)
         else:
             name = f"disk {disk.name}"
             grow(name, there.device, disk.size_gib, found, otherwise=ANOTHER_DISK)
@@ -160,12 +155,12 @@ def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
     ]
 
 
-def removal(disk: MarkedDisk) -> Any:
-    """Device change that detaches the disk and deletes its file, unless it is kept."""
-    change = _Change(operation=_Change.Operation.remove, device=disk.device)
-    if not disk.keep:
-        change.fileOperation = _Change.FileOperation.destroy
-    return change
+def take_off(found: MachineDifference, disk: MarkedDisk) -> None:
+    """Detach the disk with its mark, and delete its file unless it is kept."""
+    found.keys[MARK + disk.name] = ""
+    if disk.device is not None:
+        found.device("remove", disk.device, fileOperation=None if disk.keep else "destroy")
+        found.off.append(f"extraDisks ({disk.name} goes)")
 
 
 def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str, Any]] | None:
@@ -182,12 +177,7 @@ def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
 
 
-def _units(live: Observed, controller: int) -> tuple[int, ...]:
-    device = next((item for item in live.devices if item.key == controller), None)
-    return next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
-
-
-def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, FoundStore]) -> Any:
+def _made(disk: VsphereDisk, slot: Slot, stores: Mapping[str, FoundStore]) -> Any:
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         # vCenter chooses a name that is free, in the machine's own folder.
         fileName="" if disk.datastore is None else f"[{stores[disk.datastore].name}]",
@@ -195,17 +185,12 @@ def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, Foun
         thinProvisioned=disk.format is DiskFormat.THIN,
         eagerlyScrub=disk.format is DiskFormat.EAGER_ZEROED,
     )
-    return _Change(
-        operation=_Change.Operation.add,
-        fileOperation=_Change.FileOperation.create,
-        device=vim.vm.device.VirtualDisk(
-            key=key,
-            controllerKey=slot[0],
-            unitNumber=slot[1],
-            backing=backing,
-            capacityInKB=disk.size_gib << 20,
-            capacityInBytes=disk.size_gib << 30,
-        ),
+    return vim.vm.device.VirtualDisk(
+        controllerKey=slot[0],
+        unitNumber=slot[1],
+        backing=backing,
+        capacityInKB=disk.size_gib << 20,
+        capacityInBytes=disk.size_gib << 30,
     )
 
 
@@ -224,4 +209,4 @@ def grow(
         return
     wanted = copy.copy(disk)
     wanted.capacityInKB, wanted.capacityInBytes = size >> 10, size
-    found.devices.append(_Change(operation=_Change.Operation.edit, device=wanted))
+    found.device("edit", wanted)

@@ -3,51 +3,47 @@
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+from gpufleet.findings.row_rules import holds
 
 
+@dataclass(eq=False)
 class VsphereError(Exception):
     """One failure in one paragraph: fact, place, fix, and vCenter's name of the fault.
 
     Never holds a password, user data or a SOAP dump.
     """
 
-    def __init__(
-        self, code: str, summary: str, remedy: str = "", fault: str = "", left: str = ""
-    ) -> None:
-        """Build the failure.
-
-        Args:
-            code: Kind of failure, stable for scripts and documentation: `vsphere-` with the first
-                part of the name of its row in `failures.jsonl`.
-            summary: What was found and which limit it breaks, with the names of the objects.
-            remedy: Action for the user. Default: no suggestion.
-            fault: vCenter's type name of the fault. Default: vCenter raised none.
-            left: What exists now because the work stopped here. Default: nothing was left.
-        """
-        self.code = code
-        self.summary = summary
-        self.remedy = remedy
-        self.fault = fault.rsplit(".", 1)[-1]
-        self.left = left
-        super().__init__(str(self))
+    code: str
+    """Kind of failure, stable for scripts and documentation: `vsphere-` with the first part of the
+    name of its row in `failures.jsonl`."""
+    summary: str
+    """What was found and which limit it breaks, with the names of the objects."""
+    remedy: str = ""
+    """Action for the user. Default: no suggestion."""
+    fault: str = ""
+    """vCenter's type name of the fault. Default: vCenter raised none."""
+    left: str = ""
+    """What exists now because the work stopped here. Default: nothing was left."""
 
     def __str__(self) -> str:
         parts = [f"{self.code}: {self.summary}"]
         parts += [self.left] if self.left else []
         parts += [f"fix: {self.remedy}"] if self.remedy else []
-        parts += [f"[{self.fault}]"] if self.fault else []
+        parts += [f"[{self.fault.rpartition('.')[2]}]"] if self.fault else []
         return " ".join(part if part.endswith((".", "]", "?")) else part + "." for part in parts)
 
     def with_left(self, left: str) -> "VsphereError":
         """The same failure, with a text of what exists now because of it."""
-        return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
+        return replace(self, left=left)
 
 
 @cache
-def rows_of(table: str) -> Mapping[str, Mapping[str, str]]:
+def rows_of(table: str) -> Mapping[str, Mapping[str, Any]]:
     """The rows of a table of texts of this package, by their names."""
     text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return {row["row"]: row for row in map(json.loads, text.splitlines())}
@@ -75,11 +71,30 @@ def said(row: str, part: str = "message", **facts: object) -> str:
         part: `message`, `fix` or `left`. Default: the message.
         facts: Values in the text; of a sequence the text has all values with commas, or `none`.
     """
-    told: dict[str, object] = {}
-    for name, fact in facts.items():
-        several = isinstance(fact, (list, tuple))
-        told[name] = ", ".join(cast("Sequence[str]", fact)) or "none" if several else fact
-    return rows_of("failures")[row].get(part, "").format_map(told)
+    return _filled(rows_of("failures")[row].get(part, ""), facts)
+
+
+def holding(of: str, table: str = "failures", **facts: Any) -> list[Mapping[str, str]]:
+    """The rows of a group (`of`) whose conditions hold, with the facts in their texts. `when` is as
+    in `gpufleet.findings.row_rules`; of the fact that `each` names, each entry is examined, as
+    `one`."""
+    found: list[Mapping[str, str]] = []
+    for row in rows_of(table).values():
+        for one in facts.get(row.get("each", ""), (None,)) if row.get("of") == of else ():
+            known = {**facts, "one": one}
+            if holds(row["when"], known):
+                texts = row.keys() - {"when"}
+                found.append({key: _filled(row[key], known) for key in texts})
+    return found
+
+
+def _filled(text: str, facts: Mapping[str, object]) -> str:
+    several = {
+        name: ", ".join(map(str, cast("Sequence[object]", fact))) or "none"
+        for name, fact in facts.items()
+        if isinstance(fact, (list, tuple))
+    }
+    return text.format_map({**facts, **several})
 
 
 def near(wanted: str, names: Iterable[str]) -> str:

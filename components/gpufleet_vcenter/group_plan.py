@@ -159,10 +159,6 @@ def with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
     return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
-LOST = ("nodeReady",)
-"""Properties that cause the replacement of a machine that is as declared."""
-
-
 class StepKind(StrEnum):
     """Kind of a step for one machine."""
 
@@ -295,18 +291,14 @@ def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> l
         f"{', '.join(names)}: {path}: {reason}" if path else f"{', '.join(names)}: {reason}"
         for (path, reason), names in found.items()
     ]
-    return [*reasons, *_other_names(steps, excluded)]
-
-
-def _other_names(steps: Sequence[GroupStep], excluded: Collection[str]) -> list[str]:
-    """Machines that go while others come: another name of a machine would end it."""
+    # Machines that go while others come: another name of a machine would end it.
     new = [step for step in steps if step.kind is StepKind.MAKE and not step.old]
     dropped = (step for step in steps if step.kind is StepKind.REMOVE and step.old)
-    gone = [step.name for step in dropped if step.key not in excluded]
-    if not gone or not new or new[0].policy == VsphereUpdatePolicy.REPLACE.value:
-        return []
-    come = ", ".join(step.name for step in new)
-    return [f"{', '.join(gone)}: declared no more, while {come} is new: {WORD}"]
+    gone = ", ".join(step.name for step in dropped if step.key not in excluded)
+    if gone and new and new[0].policy != VsphereUpdatePolicy.REPLACE.value:
+        come = ", ".join(step.name for step in new)
+        reasons.append(f"{gone}: declared no more, while {come} is new: {WORD}")
+    return reasons
 
 
 def _step(
@@ -328,9 +320,9 @@ def _step(
         return _without_state(step, current, begun)  # an interrupted update replaced it
     found = changes(inputs_kept(old), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
-        # It is as declared, although the state differs.
-        replace_kind = MachineChangeKind.REPLACE
-        found = tuple(one for one in found if one.kind is not replace_kind or one.path in LOST)
+        # It is as declared, although the state differs; only the loss of its node replaces it.
+        other = MachineChangeKind.REPLACE
+        found = tuple(one for one in found if one.kind is not other or one.path == "nodeReady")
     step = replace(step, old=old, changes=found, row=current)
     if mine is not None and current is None:
         if begun is not None:

@@ -187,10 +187,6 @@ def _outs(machines: Mapping[str, Machine]) -> dict[str, Any]:
     }
 
 
-def _had(machines: Mapping[str, Machine], name: str) -> Any:
-    return next(iter(machines.values()), {}).get(name)
-
-
 def _known(props: dict[str, Any]) -> GroupInputs:
     given = GroupInputs.of(normalised(props))
     assert given is not None, "everything is known in an update"
@@ -203,8 +199,9 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
         return {**given.kept(), **_outs({})}
     nodes, steps = planned(before, given.nodes, None, given.objects)
     former = len(with_uuid(before)) < len(before)
-    apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
-    if before and not (given.plan or former) and apart and all(step.is_setting for step in steps):
+    apart = {node.get("separateHosts") for node in (*before.values(), *nodes.values())}
+    same = before and len(apart) == 1 and not (given.plan or former)
+    if same and all(step.is_setting for step in steps):
         changed = {s.key: change(s.uuid, s.old, s.new, s.changes) for s in steps}
         return {**given.kept(), **_outs({**before, **changed})}
     run = GroupRun(given, before)
@@ -218,7 +215,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     run.validate(steps)
     run.carry_out(steps)
     try:
-        run.separate(nodes, _had(before, "separateHosts"))
+        run.separate(nodes)
     except VsphereError as failure:
         run.failures[given.group] = str(failure)
     there = {key: run.machines[key] for key in (*nodes, *before) if key in run.machines}

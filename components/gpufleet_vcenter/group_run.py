@@ -253,9 +253,10 @@ class GroupRun:
             listed = "; ".join(f"{name}: {text}" for name, text in sorted(self.failures.items()))
             raise failed("fault/sweep", group=group, listed=listed)
 
-    def separate(self, wanted: Mapping[str, Machine], had: Any) -> None:
+    def separate(self, wanted: Mapping[str, Machine]) -> None:
         """Write the DRS rule that keeps the machines of the group on different hosts, or remove the
         one that it had."""
+        had = any(node.get("separateHosts") for node in self.before.values())
         works = [
             MachineWork(self.session, read_settings(node), str(self.machines[key]["instanceUuid"]))
             for key, node in wanted.items()
@@ -332,10 +333,6 @@ class GroupRun:
         self._remove(step)
         self._made(step, "" if step.next is None else step.next.instance_uuid)
 
-    def _clone(self, step: GroupStep) -> None:
-        work = MachineWork(self.session, read_settings(step.new), pending=True)
-        clone_replacement(work, step.uuid)
-
     def _prepare(self, steps: Sequence[GroupStep]) -> None:
         """Clone the replacements while the old machines still run.
 
@@ -343,7 +340,12 @@ class GroupRun:
             VsphereError: one cannot be made; then nothing was changed.
         """
         lacking = [step for step in steps if step.row is not None and step.next is None]
-        failures = each(lacking, self.given.creation_width, self._clone)
+
+        def clone(step: GroupStep) -> None:
+            work = MachineWork(self.session, read_settings(step.new), pending=True)
+            clone_replacement(work, step.uuid)
+
+        failures = each(lacking, self.given.creation_width, clone)
         if failures:
             raise _refused(len(steps), [text for _, text in sorted(failures.items())])
 

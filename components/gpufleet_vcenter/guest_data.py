@@ -45,16 +45,14 @@ def network_config(addresses: Sequence[StaticAddress], macs: Sequence[str]) -> d
         "ethernets": {
             f"adapter{number}": {
                 "match": {"macaddress": mac.lower()},
-                **_ethernet(known.get(number)),
+                **(_static(known[number]) if number in known else {"dhcp4": True}),
             }
             for number, mac in enumerate(macs)
         },
     }
 
 
-def _ethernet(item: StaticAddress | None) -> Mapping[str, Any]:
-    if item is None:
-        return {"dhcp4": True}
+def _static(item: StaticAddress) -> Mapping[str, Any]:
     found: dict[str, Any] = {"dhcp4": False, "dhcp6": False, "addresses": [item.address]}
     if item.gateway is not None:
         every = "::/0" if ":" in item.gateway else "0.0.0.0/0"
@@ -88,13 +86,10 @@ GUEST_DATA_LIMIT = 65_536
 
 ENCODING = "gzip+base64"
 
-USER_DATA_KEYS = (
-    "guestinfo.userdata",
-    "guestinfo.userdata.encoding",
-    "guestinfo.vendordata",
-    "guestinfo.vendordata.encoding",
-    "guestinfo.ignition.config.data",
-    "guestinfo.ignition.config.data.encoding",
+USER_DATA_KEYS = tuple(
+    f"guestinfo.{name}{of}"
+    for name in ("userdata", "vendordata", "ignition.config.data")
+    for of in ("", ".encoding")
 )
 """Keys that may contain secrets: cleared after the node is ready, and never compared."""
 
@@ -112,32 +107,14 @@ META_DATA_KEYS = frozenset(("instance-id", "local-hostname", "redact"))
 """Keys of the meta data that follow from the machine; the user may not set them."""
 
 
-def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
-    """cloud-init meta data: identity, name, and that user data is cleared after it is read.
-
-    Source: cloud-init's VMware data source, `redact`, `network` and `wait-on-network`, read
-    2026-11-21.
-
-    Args:
-        instance_id: Of the machine.
-        host_name: Of its guest.
-        more: Further keys; `wait-on-network` may be among them.
-    """
-    return json.dumps(
-        {
-            "wait-on-network": {"ipv4": True},
-            **more,
-            "instance-id": instance_id,
-            "local-hostname": host_name,
-            "redact": ["userdata", "vendordata"],
-        },
-        sort_keys=True,
-    )
-
-
 def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads, with the MAC address of
-    each adapter that the machine has."""
+    each adapter that the machine has.
+
+    The meta data of cloud-init are identity, name, what the user declares, and that user data is
+    cleared after it is read (cloud-init's VMware data source, `redact`, `network` and
+    `wait-on-network`, read 2026-11-21).
+    """
     keys: dict[str, str] = {}
     texts, addresses, more = {"ignition.config.data": of.user_data}, of.addresses, of.meta_data
     if of.user_data_format == "ignition":
@@ -147,7 +124,9 @@ def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -
             family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
             waits = {"wait-on-network": {family: True}}
             more = {**waits, **more, "network": network_config(addresses, macs)}
-        meta = meta_data(instance_id, of.name, more)
+        own = {"instance-id": instance_id, "local-hostname": of.name}
+        own |= {"redact": ["userdata", "vendordata"]}
+        meta = json.dumps({"wait-on-network": {"ipv4": True}, **more, **own}, sort_keys=True)
         texts = {"metadata": meta, "userdata": of.user_data, "vendordata": of.vendor_data}
     for name, text in texts.items():
         if text is not None:

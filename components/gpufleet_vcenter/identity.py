@@ -32,18 +32,6 @@ PENDING = "gpufleet.pending"
 machines are removed when their declaration has changed."""
 
 
-def uuid_of(server: str, owner: str, generation: str, life: str) -> str:
-    """vCenter's instance uuid of a machine, lower case.
-
-    Args:
-        server: The vCenter's own instance uuid, so that a renamed server keeps its machines.
-        owner: `organisation/project/stack/group/ordinal`.
-        generation: Short digest of inputs that only a replacement can change.
-        life: Id of the stack.
-    """
-    return str(uuid.uuid5(NAMESPACE, "|".join((server, owner, generation, life))))
-
-
 class Standing(Enum):
     """Relation of a machine in vCenter to a group."""
 

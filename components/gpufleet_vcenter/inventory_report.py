@@ -8,14 +8,14 @@ type Shared Direct, MIG mode of the host); vSphere API (`HostGraphicsConfig`, `H
 `SoftwarePackage`, `LicenseAssignmentManager`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from pyVmomi import vim, vmodl
 
 from gpufleet.partition.vgpu import parse_type
-from gpufleet_vcenter.errors import rows_of
+from gpufleet_vcenter.errors import holding
 from gpufleet_vcenter.inventory import Host, Inventory, PassthroughState, read_inventory
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.outputs import read_settings
@@ -133,9 +133,6 @@ def ask_inventory(
         return answer
 
 
-SHARED_DIRECT = "sharedDirect"
-
-
 @dataclass(frozen=True, slots=True)
 class HostSetup:
     """Settings of a host, without its devices."""
@@ -158,64 +155,37 @@ Check = dict[str, str]
 start; `notKnown`, the API did not answer, or shows no such setting."""
 
 
-def _check(row: str, **facts: object) -> Check:
-    """A row of `vgpu_readiness.jsonl` as a check; the part after `/` selects its answer."""
-    known = rows_of("vgpu_readiness")[row]
-    found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
-    check = row.partition("/")[0]
-    return {"check": check, "state": known["state"], "found": found, "fix": fix}
-
-
 def vgpu_readiness(host: Host, setup: HostSetup, wanted: Iterable[str]) -> list[Check]:
-    """Every condition of one host; `wanted` are the vGPU types that pools request."""
-    default = {"": "/unknown", SHARED_DIRECT: ""}.get(setup.default_graphics, "/other")
-    packages = {None: "/unknown", (): "/none"}.get(setup.packages, "")
-    return [
-        _graphics(host),
-        _check(f"defaultGraphicsType{default}", setup=setup),
-        _check(f"vgpuManager{packages}", setup=setup, packages=", ".join(setup.packages or ())),
-        *_types(host, wanted),
-        *_bios(host, setup),
-        _check("licence" if setup.licence is not None else "licence/unknown", setup=setup),
-        _check("scheduler"),
-    ]
+    """Every condition of one host (rows of `vgpu_readiness.jsonl`); `wanted` are the vGPU types
+    that pools request.
 
+    MIG mode is not shown by itself: which types are offered follows from it. BIOS settings are not
+    in the API; their effects on the devices are.
+    """
+    offered, asked_for = (
+        {one for name in names if (one := parse_type(name)) is not None}
+        for names in (host.profiles, wanted)
+    )
+    lacking = asked_for - offered if host.profiles else ()
+    rows = holding(
+        "vgpu",
+        "vgpu_readiness",
+        host=host,
+        setup=setup,
+        packages=setup.packages or (),
+        names=sorted(host.profiles),
+        offered=list(offered),
+        lacking=sorted(lacking, key=lambda one: one.name),
+        other=[
+            f"{gpu.address} is {gpu.graphics_type or 'no graphics device'}"
+            for gpu in host.gpus
+            if gpu.graphics_type != "sharedDirect"
+        ],
+        idle=[gpu.address for gpu in host.gpus if gpu.passthrough is PassthroughState.NONE],
+        without_sriov=sorted({gpu.address for gpu in host.gpus} & set(setup.without_sriov)),
+    )
+    return [{name: row[name] for name in ("check", "state", "found", "fix")} for row in rows]
 
-def _graphics(host: Host) -> Check:
-    other = [
-        f"{gpu.address} is {gpu.graphics_type or 'no graphics device'}"
-        for gpu in host.gpus
-        if gpu.graphics_type != SHARED_DIRECT
-    ]
-    if not host.gpus:
-        return _check("graphicsType/none")
-    return _check("graphicsType/other" if other else "graphicsType", other=", ".join(other))
-
-
-def _types(host: Host, wanted: Iterable[str]) -> Iterator[Check]:
-    """MIG mode is not shown by itself: which types are offered follows from it."""
-    if not host.profiles:
-        yield _check("types/none")
-        return
-    offered = {one for name in host.profiles if (one := parse_type(name)) is not None}
-    kinds = {one.slices is None for one in offered}
-    asked_for = {one for name in wanted if (one := parse_type(name)) is not None}
-    for lacking in sorted(asked_for - offered, key=lambda one: one.name):
-        sliced = lacking.slices is None
-        row = "types/other" if sliced in kinds else "migMode/on" if sliced else "migMode/off"
-        yield _check(row, name=lacking.name, offered=", ".join(sorted(host.profiles)))
-
-
-def _bios(host: Host, setup: HostSetup) -> Iterator[Check]:
-    """BIOS settings are not in the API; their effects on the devices are."""
-    without = [gpu.address for gpu in host.gpus if gpu.passthrough is PassthroughState.NONE]
-    if without:
-        yield _check("iommu", gpus=", ".join(without))
-    if lacking := sorted({gpu.address for gpu in host.gpus} & set(setup.without_sriov)):
-        yield _check("sriov", gpus=", ".join(lacking))
-
-
-T = TypeVar("T")
 
 _PATHS = (
     "config.product.version",
@@ -273,7 +243,7 @@ def _assigned_licence(session: Session, host: Any) -> str | None:
     return ", ".join(sorted(names)) or None
 
 
-def _answered(session: Session, ask: Callable[[], T]) -> T | None:
+def _answered(session: Session, ask: Callable[[], Any]) -> Any | None:
     """The answer; None: vCenter refuses this user, or has no such method."""
     try:
         return session.call(ask)

@@ -1,5 +1,6 @@
 # pyright: standard
-"""Current state of a machine, read from vCenter in one call."""
+"""Current state of a machine, read from vCenter in one call, and its differences from what it is to
+be."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -10,7 +11,7 @@ from pyVmomi import vim
 from gpufleet_vcenter import identity
 from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.properties import PROPERTIES
+from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Device, device_kind
@@ -81,10 +82,6 @@ def _custom_values(rows: Any) -> dict[int, str]:
     return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
 
 
-def _numa_cores(numa: Any | None) -> int:
-    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
-
-
 def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
     """The GPUs and NICs by passthrough among virtual devices."""
     kinds, found = vim.vm.device.VirtualPCIPassthrough, list[GpuDevice]()
@@ -126,6 +123,8 @@ class Observed:
     """`poweredOn`, `poweredOff`, `suspended`."""
     connection: str = _read("runtime.connectionState", _text)
     host: Any = _read("runtime.host", lambda value: value)  # noqa: RUF009 - a field
+    folder: Any = _shown("place.folder", lambda value: value)  # noqa: RUF009 - a field
+    pool: Any = _shown("place.resourcePool", lambda value: value)  # noqa: RUF009 - a field
     question: str = _read("runtime.question", lambda value: "" if value is None else value.text)
     address: str = _read("guest.ipAddress", _text)
     tools_running: bool = _read(
@@ -144,7 +143,10 @@ class Observed:
     cpu_reservation_mhz: int = _shown("cpuReservationMhz", _number)
     cpu_shares: str = _shown("cpuShares", _text)
     """`low`, `normal`, `high` or `custom`."""
-    cores_per_numa_node: int = _read(NUMA_PATH, _numa_cores)
+    cores_per_numa_node: int = _read(
+        NUMA_PATH,
+        lambda numa: 0 if not numa or numa.autoCoresPerNumaNode else _number(numa.coresPerNumaNode),
+    )
     """0: the host decides, or the vCenter is older than 8.0."""
     cpu_hot_add: bool = _read("config.cpuHotAddEnabled", bool)
     """Whether processors can be added while it runs."""
@@ -290,3 +292,39 @@ def observe(session: Session, machine: Any) -> Observed | None:
             state=found.get("runtime.connectionState", "in an unknown state"),
         )
     return seen(machine, found)
+
+
+def options(keys: Mapping[str, str]) -> list[Any]:
+    """Keys of the extra configuration, as specs have them."""
+    return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
+
+
+@dataclass(slots=True)
+class MachineDifference:
+    """Differences of a live machine: parts of one reconfiguration, and impossible changes."""
+
+    parts: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Attributes of its `ConfigSpec` other than devices and extra configuration."""
+    devices: list[Any] = field(default_factory=list[Any])
+    """Changes of devices."""
+    keys: dict[str, str] = field(default_factory=dict[str, str])
+    """Keys of the extra configuration that the machine needs; an empty value removes the key."""
+    off: list[str] = field(default_factory=list[str])
+    """Properties, with details, that change only while the machine is off."""
+    refused: list[str] = field(default_factory=list[str])
+    """Changes that are impossible, a sentence for each."""
+    upgrade: int | None = None
+    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
+
+    def device(self, operation: str, device: Any, **more: Any) -> None:
+        """Add the change of a device (`add`, `edit`, `remove`). Each new one has a negative key of
+        its own."""
+        if operation == "add":
+            device.key = -100 - len(self.devices)
+        change = vim.vm.device.VirtualDeviceSpec(operation=operation, device=device, **more)
+        self.devices.append(change)
+
+    def differs(self, path: str) -> None:
+        """Add a property that is changed according to its row."""
+        if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
+            self.off.append(path)

@@ -57,23 +57,19 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
         deployment: Mapping[str, Any] | None = state.get("deployment")
         if deployment is None:
             raise ValueError("it has no `deployment`: give the output of `pulumi stack export`")
-        for resource in deployment.get("resources") or []:
-            _read(resource, found)
-        for operation in deployment.get("pending_operations") or []:
-            _read({**(operation.get("resource") or {}), "outputs": {}}, found)
+        begun = (row.get("resource") or {} for row in deployment.get("pending_operations") or ())
+        pending = ({**resource, "outputs": {}} for resource in begun)
+        for resource in (*(deployment.get("resources") or ()), *pending):
+            kind, given, outs = (resource.get(name) or {} for name in ("type", "inputs", "outputs"))
+            if kind not in (GROUP, OWNER):
+                continue
+            found.stacks.add(stack_of(str(given.get("group", ""))))
+            life = resource.get("id") if kind == OWNER else given.get("life")
+            found.ids.update({str(life)} if life else ())
+            # The list of its machines may be encrypted; their ids are not.
+            rows: Mapping[str, Any] = outs.get("ids") or {}
+            found.uuids.update(str(row["instanceUuid"]).lower() for row in rows.values())
     return found
-
-
-def _read(resource: Mapping[str, Any], found: Declared) -> None:
-    """Add the group of a resource. The list of its machines may be encrypted; their ids are not."""
-    kind, given, outs = (resource.get(name) or {} for name in ("type", "inputs", "outputs"))
-    if kind not in (GROUP, OWNER):
-        return
-    found.stacks.add(stack_of(str(given.get("group", ""))))
-    life = resource.get("id") if kind == OWNER else given.get("life")
-    found.ids.update({str(life)} if life else ())
-    rows: Mapping[str, Any] = outs.get("ids") or {}
-    found.uuids.update(str(row["instanceUuid"]).lower() for row in rows.values())
 
 
 def state_standing(live: Observed, declared: Declared) -> StateStanding:

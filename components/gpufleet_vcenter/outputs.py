@@ -12,7 +12,7 @@ from pyVmomi import vim
 from gpufleet_vcenter.adapters import adapter_type, found_network, on_network, unmatched
 from gpufleet_vcenter.described import Tag, found_on, tags_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, first_disk, plugged_disks, store_of
-from gpufleet_vcenter.errors import said
+from gpufleet_vcenter.errors import holding
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -131,26 +131,11 @@ def device_row(mode: str, what: str, label: str) -> dict[str, str]:
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
+    devices = [device_row(*backing) for backing in sorted(strange)]
     # If the declaration names all adapters, others are undeclared.
-    _, cards = _matched(settings.place, seen.adapters)
-    cards = cards if settings.place.networks else []
-    lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
-    states = {
-        "node-lost": lost,
-        "hot-add": live.hot_add,
-        "is-suspended": live.power == "suspended",
-        "connection": live.connection not in ("", "connected"),
-        "question": bool(live.question),
-    }
-    return [
-        *(said("host-state/device", mode=mode, what=what) for mode, what, _ in sorted(strange)),
-        *(said("host-state/adapter", network=card["network"]) for card in cards),
-        *(
-            said(f"host-state/{row}", live=live, seen=seen)
-            for row, holds in states.items()
-            if holds
-        ),
-    ]
+    cards = _matched(settings.place, seen.adapters)[1] if settings.place.networks else ()
+    rows = holding("machine", live=live, seen=seen, devices=devices, cards=cards)
+    return [row["message"] for row in rows]
 
 
 _SEEN: Mapping[str, Callable[[NodeSettings, Observed, MachineContext], Any]] = {

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid5
 
 from pyVmomi import vim, vmodl
 
@@ -63,9 +64,11 @@ class MachineWork:
 
     @property
     def uuid(self) -> str:
-        """vCenter's instance uuid of the machine, lower case; also the resource's id."""
+        """vCenter's instance uuid of the machine, lower case; also the resource's id. vCenter's own
+        uuid is part of it, so that a renamed server keeps its machines."""
         of, server = self.settings, self.session.server_id
-        return self.known_uuid or identity.uuid_of(server, of.owner, of.generation, of.life)
+        text = "|".join((server, of.owner, of.generation, of.life))
+        return self.known_uuid or str(uuid5(identity.NAMESPACE, text))
 
     @property
     def marks(self) -> dict[str, str]:
@@ -244,7 +247,9 @@ def running_clones(session: Session) -> list[RunningClone]:
         if not is_clone or str(found.get("info.state")) not in ("running", "queued"):
             continue
         if source not in started:
-            started[source] = _clone_events(session, source)
+            started[source] = []  # of machines that the user may not see
+            with suppress(vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
+                started[source] = events(session, source, (CLONE_STARTS,))
         names = (
             str(event.destName)
             for event in started[source]
@@ -252,11 +257,3 @@ def running_clones(session: Session) -> list[RunningClone]:
         )
         clones.append(RunningClone(task, source, frozenset(names)))
     return clones
-
-
-def _clone_events(session: Session, source: Any) -> list[Any]:
-    """The latest events of started clones, without machines that the user may not see."""
-    try:
-        return events(session, source, (CLONE_STARTS,))
-    except (vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
-        return []

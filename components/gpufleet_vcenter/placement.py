@@ -11,14 +11,14 @@ failed, and not between a look at the inventory and the choice of a host.
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.drs import DrsGroup
-from gpufleet_vcenter.errors import VsphereError, failed
+from gpufleet_vcenter.errors import VsphereError, failed, holding
 from gpufleet_vcenter.identity import LIFE
 from gpufleet_vcenter.inventory import Host, Inventory, read_host, read_inventory
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
@@ -127,41 +127,31 @@ class MachinePlacement:
 
 def slots_of(host: Host, wish: Wish) -> Slots:
     """Number of machines of the wish that fit on the host, with all that it lacks."""
-    settings, where = wish.settings, wish.settings.place
-    states = {
-        "not connected": not host.connected,
-        "in maintenance": host.maintenance,
-        "not among the allowed hosts": where.hosts and host.name not in where.hosts,
-        "denied": host.name in where.deny_hosts,
-        "mandatory rules of the DRS group keep the machine away": (
-            wish.group is not None and not wish.group.allows(host.name)
-        ),
-    }
-    lacking = [text for text, holds in states.items() if holds]
-    lacking += _out_of_reach(host, wish)
-    memory, mhz = settings.memory_mib, wish.mhz(host)
-    free = host.free_memory_mib // memory
-    if free < 1:
-        lacking.append(
-            f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {memory}"
-        )
-    if mhz:
-        free = min(free, host.free_cpu_mhz // mhz)
-        if host.free_cpu_mhz < mhz:
-            lacking.append(f"{host.free_cpu_mhz} MHz unreserved, a machine reserves {mhz}")
-    by_gpu = _slots(host, settings.gpu)
-    lacking += by_gpu.limits
-    free = min(free, by_gpu.free)
-    for nics in settings.attachments[1:]:
-        by_nic = _slots(replace(host, gpus=host.nics), nics)
-        lacking += [f"NICs: {text}" for text in by_nic.limits]
-        free = min(free, by_nic.free)
-    if wish.at_most_per_host is not None:
-        there = sum(held.life == settings.life for held in host.holdings)
-        free = min(free, wish.at_most_per_host - there)
-        if there >= wish.at_most_per_host:
-            lacking.append(f"has {there} machines of the group, the most per host")
-    return Slots(0 if lacking else free, tuple(lacking), by_gpu.certain)
+    settings, mhz = wish.settings, wish.mhz(host)
+    gpus = _slots(host, settings.gpu)
+    nics = [_slots(replace(host, gpus=host.nics), one) for one in settings.attachments[1:]]
+    there = sum(held.life == settings.life for held in host.holdings)
+    free = [host.free_memory_mib // settings.memory_mib, *(one.free for one in (gpus, *nics))]
+    free += [host.free_cpu_mhz // mhz] if mhz else []
+    free += [] if wish.at_most_per_host is None else [wish.at_most_per_host - there]
+    lacking = holding(
+        "host",
+        host=host,
+        wish=wish,
+        settings=settings,
+        mhz=mhz,
+        there=there,
+        allowed=wish.group is None or wish.group.allows(host.name),
+        lacks={
+            "datastores": sum(not store & host.datastores for store in wish.stores),
+            "networks": len(wish.networks - host.networks),
+        },
+        needs={"datastores": len(wish.stores), "networks": len(wish.networks)},
+        gpus=gpus.limits,
+        nics=[text for one in nics for text in one.limits],
+    )
+    texts = tuple(row["message"] for row in lacking)
+    return Slots(0 if texts else min(free), texts, gpus.certain)
 
 
 def _slots(host: Host, devices: GpuAttachment) -> Slots:
@@ -172,25 +162,14 @@ def _slots(host: Host, devices: GpuAttachment) -> Slots:
     return profile_slots(host, devices.profile, devices.count)
 
 
-def _out_of_reach(host: Host, wish: Wish) -> list[str]:
-    stores = [store for store in wish.stores if not store & host.datastores]
-    networks = wish.networks - host.networks
-    found = [f"does not mount {_counted(len(stores), len(wish.stores), 'datastore')}"]
-    others = [f"is not on {_counted(len(networks), len(wish.networks), 'network')}"]
-    return [*(found if stores else ()), *(others if networks else ())]
-
-
-def _counted(lacking: int, wanted: int, what: str) -> str:
-    return f"the {what}" if wanted == 1 else f"{lacking} of the {wanted} {what}s"
-
-
-def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
-    """Hosts for the machines of one wish: the emptiest first, so that a host's failure costs least.
+def place(inventory: Inventory, wish: Wish, refused: Collection[str] = ()) -> MachinePlacement:
+    """Hosts for the machines of one wish, without those that have refused one: the emptiest first,
+    so that a host's failure costs least.
 
     Ties are ordered by name: the same inventory always gives the same answer.
     """
     slots = {host.name: slots_of(host, wish) for host in inventory.hosts}
-    left = {name: row.free for name, row in slots.items()}
+    left = {name: row.free for name, row in slots.items() if name not in refused}
     chosen: list[str] = []
     for _ in range(wish.count):
         best = min(left, key=lambda name: (-left[name], name), default=None)
@@ -257,10 +236,6 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
         )
 
 
-_PAUSES = (1.0, 10.0)
-"""First and longest pause in seconds before looking again when every free slot is claimed by
-another create."""
-
 _CLAIMED: dict[str, dict[str, tuple[Host, Observed]]] = defaultdict(dict)
 """Vcenter -> instance uuid of a machine that is being made -> its host, and what it will use."""
 _LOCKS: dict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -280,14 +255,14 @@ def claim(work: MachineWork, wish: Wish, refused: set[str]) -> Host | None:
     """A host with room for the machine, claimed. None: every host has refused it.
 
     Waits while all free slots are claimed by machines that are being made, for as long as a clone
-    may take.
+    may take, with pauses of 1 to 10 s.
 
     Raises:
         VsphereError: no host has room; the text states what each lacks.
     """
     settings, server = wish.settings, work.session.server_id
     doing = f"waiting for a place of {settings.name}"
-    for _ in turns(settings.timeouts.clone, doing, pauses=_PAUSES):
+    for _ in turns(settings.timeouts.clone, doing, pauses=(1.0, 10.0)):
         with _LOCKS[server]:
             assigned, _ = _CLAIMED[server].get(work.uuid, (None, None))
             if assigned is not None and assigned.name not in refused:
@@ -317,17 +292,14 @@ def _claimed(work: MachineWork, inventory: Inventory, wish: Wish, refused: set[s
     shown = {held.instance_uuid for h in inventory.hosts for held in h.holdings if held.is_on}
     claims = _CLAIMED[work.session.server_id]
     others: dict[str, list[Observed]] = defaultdict(list)
-    for uuid, (host, holding) in claims.items():
+    for uuid, (host, held) in claims.items():
         if uuid not in shown | {work.uuid}:
-            others[host.name].append(holding)
-    slots = place(inventory.later(others), wish).slots
-    left = {name: row.free for name, row in slots.items() if name not in refused}
-    best = min(left, key=lambda name: (-left[name], name), default=None)
-    if best is None or left[best] < 1:
-        return None
-    host = inventory.by_name()[best]
-    claims[work.uuid] = host, wish.holding(work.uuid, host)
-    return host
+            others[host.name].append(held)
+    for name in place(inventory.later(others), wish, refused).hosts:
+        host = inventory.by_name()[name]
+        claims[work.uuid] = host, wish.holding(work.uuid, host)
+        return host
+    return None
 
 
 def release(work: MachineWork) -> None:

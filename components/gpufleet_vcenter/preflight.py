@@ -13,13 +13,12 @@ from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, drs_group
-from gpufleet_vcenter.errors import VsphereError, failed, said
+from gpufleet_vcenter.errors import VsphereError, failed, holding
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight
-from gpufleet_vcenter.placement import Wish, places
+from gpufleet_vcenter.placement import Wish, inventory_of, places
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.storage import check_storage, sizes
@@ -35,50 +34,29 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
     """
-    needed: list[tuple[str, tuple[int, ...], str]] = [
-        ("dynamic passthrough", LABEL_API if one.label else DYNAMIC_API, "use fixed passthrough")
-        for one in settings.dynamic
-    ]
-    if settings.cores_per_numa_node is not None:
-        needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
-    for what, api, remedy in needed:
+    dynamic = [LABEL_API if one.label else DYNAMIC_API for one in settings.dynamic]
+    needed: dict[str, tuple[int, ...]] = {"api-dynamic": max(dynamic)} if dynamic else {}
+    needed |= {} if settings.cores_per_numa_node is None else {"api-numa": NUMA_API}
+    for row, api in needed.items():
         if session.api_version < api:
             least, speaks = (".".join(map(str, one)) for one in (api, session.api_version))
-            raise failed(
-                "unsupported/api",
-                what=what,
-                least=least,
-                settings=settings,
-                speaks=speaks,
-                remedy=remedy,
-            )
+            raise failed(f"unsupported/{row}", least=least, settings=settings, speaks=speaks)
 
 
 def check_template(settings: NodeSettings, template: Observed) -> None:
     """Refuse a template whose clones could not run with GPUs. All reasons at once."""
-    version, wanted = template.hardware_version, settings.hardware_version
-    newest, first = max(version, wanted or 0), first_disk(template)
-    has, size = disk_bytes(first), settings.disk_gib
-    no_disk = first is None and (size is not None or bool(settings.extra_disks))
-    no_adapter = not template.adapters and settings.place.adapters == ((None, None),)
-    numa = settings.cores_per_numa_node is not None
-    reasons = {
-        "running": not template.is_template and template.power != "poweredOff",
-        "firmware": template.firmware != "efi",
-        "dynamic": bool(settings.dynamic) and newest < DYNAMIC_HARDWARE,
-        "numa": numa and newest < NUMA_HARDWARE,
-        "encrypted": template.encrypted,
-        "newer": wanted is not None and wanted < version,
-        "guest": settings.guest_id not in (None, template.guest_id),
-        "larger-disk": size is not None and size << 30 < has,
-        "no-disk": no_disk,
-        "no-adapter": no_adapter,
-    }
-    facts: dict[str, Any] = {"template": template, "settings": settings, "has_gib": has >> 30}
-    facts |= {"dynamic_hardware": DYNAMIC_HARDWARE, "numa_hardware": NUMA_HARDWARE}
-    wrong = [said(f"template/{row}", **facts) for row, holds in reasons.items() if holds]
+    wrong = holding(
+        "template",
+        settings=settings,
+        template=template,
+        newest=max(template.hardware_version, settings.hardware_version or 0),
+        has_gib=-(-disk_bytes(first_disk(template)) >> 30),
+        dynamic_hardware=DYNAMIC_HARDWARE,
+        numa_hardware=NUMA_HARDWARE,
+    )
     if wrong:
-        raise failed("template", template=template, wrong="; ".join(wrong))
+        reasons = "; ".join(row["message"] for row in wrong)
+        raise failed("template", template=template, wrong=reasons)
 
 
 def check_name(work: MachineWork, live: Observed | None) -> None:
@@ -137,8 +115,7 @@ def validate_new(
                 _validate_name(MachineWork(session, settings), reasons)
             work = MachineWork(session, absent[0])
             wish = check_before(work, len(absent))
-            inventory = read_inventory(session, work.place.datacenter, work.place.compute)
-            found = places(inventory.later({}, leaving), absent, wish)
+            found = places(inventory_of(work).later({}, leaving), absent, wish)
             reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:
         reasons.append(str(failure))

@@ -10,7 +10,7 @@ vCenter under `drifted`) and the currently declared inputs.
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -188,15 +188,6 @@ def has_unknown(value: Any) -> bool:
     return value == UNKNOWN
 
 
-def by_name(rows: Any) -> Any:
-    """Disks in the order of their names: the declared order decides only the slots of new disks. A
-    value that is not a list is returned unchanged."""
-    if not isinstance(rows, list):
-        return rows
-    listed: list[Any] = rows
-    return sorted(listed, key=lambda row: str(row.get("name")) if isinstance(row, Mapping) else "")
-
-
 _OF_A_NEW_DISK = (
     ("format", "thin", "is chosen when a disk is made"),
     ("datastore", None, "changes with Storage vMotion, by an administrator"),
@@ -222,29 +213,6 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
                 facts = {"name": name, "key": key, "before": had, "after": has_now, "why": why}
                 wrong.append(said("unsupported/disk-property", **facts))
     return "; ".join(wrong) or None
-
-
-@dataclass(slots=True)
-class MachineDifference:
-    """Differences of a live machine: parts of one reconfiguration, and impossible changes."""
-
-    parts: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Attributes of its `ConfigSpec` other than devices and extra configuration."""
-    devices: list[Any] = field(default_factory=list[Any])
-    """Changes of devices."""
-    keys: dict[str, str] = field(default_factory=dict[str, str])
-    """Keys of the extra configuration that the machine needs; an empty value removes the key."""
-    off: list[str] = field(default_factory=list[str])
-    """Properties, with details, that change only while the machine is off."""
-    refused: list[str] = field(default_factory=list[str])
-    """Changes that are impossible, a sentence for each."""
-    upgrade: int | None = None
-    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
-
-    def differs(self, path: str) -> None:
-        """Add a property that is changed according to its row."""
-        if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
-            self.off.append(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +248,13 @@ def changes(
     for path, row in PROPERTIES.items():
         before, after, kind = value_at(old, path), value_at(new, path), row.kind
         if path == "extraDisks":
-            before, after = by_name(before), by_name(after)
+            # The declared order decides only the slots of new disks.
+            before, after = (
+                sorted(rows, key=lambda row: str(isinstance(row, Mapping) and row.get("name")))
+                if isinstance(rows, list)
+                else rows
+                for rows in (before, after)
+            )
         if row.actual:
             before = value_at(old, row.actual) or before
         if row.left_alone(new):

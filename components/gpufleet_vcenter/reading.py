@@ -22,9 +22,10 @@ _collector = vmodl.query.PropertyCollector
 
 
 def properties(
-    session: Session, objects: Sequence[Any], kind: type, paths: Sequence[str]
+    session: Session, objects: Sequence[Any], kind: type, paths: Sequence[str], *, gone: bool = True
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """The properties at `paths` of each object that still exists. Unset ones are absent.
+    """The properties at `paths` of each object that still exists. Unset ones are absent. An object
+    that does not exist is a fault if `gone` is false.
 
     Raises:
         VsphereError: a property may not be read; the text names the privilege.
@@ -34,7 +35,7 @@ def properties(
     wanted = _collector.FilterSpec(
         objectSet=[_collector.ObjectSpec(obj=item) for item in objects],
         propSet=[_collector.PropertySpec(type=kind, pathSet=list(paths))],
-        reportMissingObjectsInResults=True,
+        reportMissingObjectsInResults=gone,
     )
     collector = session.content.propertyCollector
     options = _collector.RetrieveOptions(maxObjects=_PAGE)
@@ -62,35 +63,21 @@ def children(
 ) -> list[tuple[Any, Mapping[str, Any]]]:
     """Every object of a kind under `root`, with its properties."""
     views = session.content.viewManager
+    left = 2
     while True:
-        logins = session.logins
         view = session.call(lambda: views.CreateContainerView(root, [kind], True))
         try:
             # In a call of its own: an ended session answers a traversal of the view with no object.
-            objects = session.call(lambda view=view: _checked_view(session, view))
+            found = properties(session, [view], type(view), ("view",), gone=False)
+            objects = [item for _, known in found for item in known.get("view", ())]
             return list(properties(session, objects, kind, paths))
         except (vmodl.fault.ManagedObjectNotFound, vmodl.fault.InvalidArgument):
-            if session.logins == logins:
+            if not left:
                 raise
-            # The view, or the page of it, went with the session that was lost: read again.
+            left -= 1  # the view, or the page of it, went with the session that was lost
         finally:
             with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
                 session.call(view.Destroy)
-
-
-def _checked_view(session: Session, view: Any) -> list[Any]:
-    wanted = _collector.FilterSpec(
-        objectSet=[_collector.ObjectSpec(obj=view)],
-        propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
-    )
-    answer = checked(
-        session.content.propertyCollector.RetrievePropertiesEx(
-            [wanted], _collector.RetrieveOptions()
-        )
-    )
-    if answer is None:
-        return []
-    return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
 
 
 def checked(answer: Any) -> Any:

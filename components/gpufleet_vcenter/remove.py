@@ -12,11 +12,11 @@ from pyVmomi import vim, vmodl
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import power_off
-from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
+from gpufleet_vcenter.disks import marked_disks, not_to_be_kept, plugged_disks, take_off
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import last_name
-from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
+from gpufleet_vcenter.observed import MachineDifference, Observed, observe, options, paths_of, seen
 from gpufleet_vcenter.outputs import read_settings
 from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, logged_in
 from gpufleet_vcenter.reading import children, one, properties
@@ -108,10 +108,10 @@ def _detach_kept(work: MachineWork, live: Observed) -> None:
     kept = [disk for disk in plugged_disks(live) if disk.keep]
     if not kept:
         return
-    spec = vim.vm.ConfigSpec(
-        deviceChange=[removal(disk) for disk in kept],
-        extraConfig=[vim.option.OptionValue(key=MARK + disk.name, value="") for disk in kept],
-    )
+    found = MachineDifference()
+    for disk in kept:
+        take_off(found, disk)
+    spec = vim.vm.ConfigSpec(deviceChange=found.devices, extraConfig=options(found.keys))
     seconds = work.settings.timeouts.reconfigure
     run(work.session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
 

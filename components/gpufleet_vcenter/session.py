@@ -21,10 +21,12 @@ import urllib3
 from pyVim.connect import SmartConnect
 from pyVmomi import vim, vmodl
 from tenacity import (
-    RetryCallState,
     Retrying,
     retry_if_exception_type,
     sleep_using_event,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_when_event_set,
     wait_random_exponential,
 )
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
@@ -54,14 +56,10 @@ def patient(when: Any, pause: float, longest: float, attempts: int = sys.maxsize
         longest: Longest pause, in seconds.
         attempts: Maximum number of calls. Default: no limit.
     """
-
-    def over(state: RetryCallState) -> bool:
-        late = (state.seconds_since_start or 0) >= PATIENCE_SECONDS
-        return CANCELLED.is_set() or late or state.attempt_number >= attempts
-
+    over = stop_after_delay(PATIENCE_SECONDS) | stop_after_attempt(attempts)
     return Retrying(
         retry=retry_if_exception_type(when),
-        stop=over,
+        stop=over | stop_when_event_set(CANCELLED),
         sleep=sleep_using_event(CANCELLED),
         wait=wait_random_exponential(multiplier=pause, max=longest),
         reraise=True,

@@ -9,6 +9,9 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
+    MachineUuid,
+    PciAddress,
+    PciDeviceId,
     VsphereMachineOptions,
     VsphereNics,
     VspherePlaceOptions,
@@ -36,17 +39,9 @@ def device_kind(vendor: int, device: int) -> str:
     return number if vendor & 0xFFFF == NVIDIA else f"{vendor & 0xFFFF:04x}:{number}"
 
 
-HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}$", to_lower=True)]
-PciAddress = Annotated[
-    str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$", to_lower=True)
-]
-
-
 Device = tuple[str, str, str]
 """A GPU, or a NIC by passthrough, as it is compared: its mode (`fixed`, `dynamic`, `vgpu`), its PCI
 address, comma-separated kinds or profile, and its label."""
-
-UUID_PATTERN = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class FixedPassthrough(SpecModel):
@@ -68,7 +63,7 @@ class DynamicPassthrough(SpecModel):
     mode: Literal["dynamic"]
     vendor: int = NVIDIA
     """PCI vendor id. Default NVIDIA's of GPUs."""
-    device_ids: Annotated[tuple[HexId, ...], Field(min_length=1, max_length=8)]
+    device_ids: Annotated[tuple[PciDeviceId, ...], Field(min_length=1, max_length=8)]
     """PCI device ids of the vendor that will do, four hexadecimal digits each (`20b5`)."""
     label: str = Field(default="", max_length=80)
     """Hardware label the device must carry. Default: none."""
@@ -205,7 +200,7 @@ class NodeSettings(VsphereMachineOptions):
     life: str = Field(default="", max_length=64)
     """Id of the stack, made once and kept in its state: part of the machine's id. Default: unknown,
     as outside a deployment."""
-    adopt: Annotated[str, StringConstraints(pattern=UUID_PATTERN, to_lower=True)] | None = None
+    adopt: MachineUuid | None = None
     """Instance uuid of a machine of gpufleet that another stack made, and that becomes this one.
     Default: none; such a machine is never touched."""
     endpoint: Endpoint

@@ -8,6 +8,7 @@ will want its dynamic ones back; of vGPUs only running machines count.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu, per_gpu
 
 
@@ -79,26 +80,14 @@ def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset
         free: GPUs that nothing uses.
         wanted: For each device, the suitable addresses.
     """
-    left = tuple(free)
-    holders: dict[str, frozenset[str]] = {}
-    for ask in _waited_for(host, left):
-        _give(ask, holders, set())
-    return sum(_give(ask, holders, set()) for ask in wanted)
-
-
-def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]:
-    """Suitable free GPUs for each dynamic device that a machine will need and that has no address
-    yet."""
     active = _active(free)
-    return [
-        frozenset(
-            gpu.address
-            for gpu in active
-            if gpu.device_id in wanted.what.split(",") and wanted.label in ("", gpu.label)
-        )
-        for holding in host.holdings
-        for wanted in holding.waiting
-    ]
+    holders: dict[str, frozenset[str]] = {}
+    # Each dynamic device that a machine will need and that has no address yet.
+    for lacking in (one for holding in host.holdings for one in holding.waiting):
+        alike = (gpu for gpu in active if gpu.device_id in lacking.what.split(","))
+        suitable = (gpu.address for gpu in alike if lacking.label in ("", gpu.label))
+        _give(frozenset(suitable), holders, set())
+    return sum(_give(ask, holders, set()) for ask in wanted)
 
 
 def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:
@@ -121,7 +110,7 @@ def fixed_slots(host: Host, addresses: tuple[str, ...]) -> Slots:
         if address not in known:
             lacking.append(f"no device {address}")
         elif known[address].passthrough is not PassthroughState.ACTIVE:
-            lacking.append(_not_active(known[address]))
+            lacking.append(said(f"gpu-capacity/{known[address].passthrough}", gpu=known[address]))
         elif address in used.passthrough:
             lacking.append(f"{address} is held by {used.passthrough[address]}")
         elif used.placed.get(address):
@@ -150,7 +139,7 @@ def dynamic_slots(host: Host, device_ids: tuple[str, ...], label: str, count: in
         return Slots(0, (f"no device labelled {label!r}, the labels are {has}",))
     active = _active(labelled)
     if not active:
-        return Slots(0, tuple(_not_active(gpu) for gpu in labelled))
+        return Slots(0, tuple(said(f"gpu-capacity/{gpu.passthrough}", gpu=gpu) for gpu in labelled))
     used = uses(host)
     whole = [gpu for gpu in host.gpus if used.whole(gpu.address)]
     will_do = frozenset(gpu.address for gpu in active if gpu in whole)
@@ -217,14 +206,3 @@ def _is_passed_through(gpu: PhysicalGpu, used: Uses) -> str:
 
 def _runs_vgpus(address: str, profiles: Iterable[str]) -> str:
     return f"{address} runs vGPUs of {', '.join(sorted(set(profiles)))}"
-
-
-_NOT_ACTIVE = {
-    PassthroughState.ENABLED: "is enabled for passthrough but not active: reboot the host",
-    PassthroughState.CAPABLE: "is not enabled for passthrough: toggle it and reboot the host",
-    PassthroughState.NONE: "is not capable of passthrough",
-}
-
-
-def _not_active(gpu: PhysicalGpu) -> str:
-    return f"{gpu.address} {_NOT_ACTIVE[gpu.passthrough]}"

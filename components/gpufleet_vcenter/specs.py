@@ -14,12 +14,11 @@ from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.guest_data import guest_keys
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
-from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.observed import MachineDifference, Observed, options
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.properties import (
     HARDWARE,
     PROPERTIES,
-    MachineDifference,
     plain_differences,
     shrinks,
 )
@@ -34,9 +33,6 @@ vsphere-csi-driver, driver deployment, prerequisites); cluster-api-provider-vsph
 too."""
 
 _Device = vim.vm.device.VirtualPCIPassthrough
-_Change = vim.vm.device.VirtualDeviceSpec
-_ADDED_KEY = -100
-"""First key of new devices: each has a different negative key."""
 
 
 def _cpu_allocation(work: MachineWork, live: Observed) -> Any | None:
@@ -101,7 +97,7 @@ def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
             memoryMB=settings.memory_mib,
             # cloud-init prefers OVF data to guestinfo when a template carries any.
             vAppConfigRemoved=True,
-            extraConfig=_options(wanted_extra_config(work)),
+            extraConfig=options(wanted_extra_config(work)),
         ),
     )
 
@@ -144,9 +140,9 @@ def difference(
             found.differs(path)
     wanted = settings.hardware_version
     if wanted not in (None, live.hardware_version):
-        reason = shrinks(HARDWARE, live.hardware_version, wanted)
-        found.refused += [] if reason is None else [f"hardwareVersion: {reason}"]
-        if reason is None:
+        if reason := shrinks(HARDWARE, live.hardware_version, wanted):
+            found.refused.append(f"hardwareVersion: {reason}")
+        else:
             found.upgrade = wanted
             found.differs("hardwareVersion")
     declared = (settings,) if before is None else (settings, before)
@@ -162,13 +158,9 @@ def difference(
     all_told = bool(settings.place.networks)
     adapter_changes(found, place.adapters, live, networks, all_told=all_told)
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
-    parts |= {"extraConfig": _options(stale)} if stale else {}
+    parts |= {"extraConfig": options(stale)} if stale else {}
     parts |= {"deviceChange": found.devices} if found.devices else {}
     return found
-
-
-def _options(keys: dict[str, str]) -> list[Any]:
-    return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
 
 
 def _gpu_changes(
@@ -179,18 +171,11 @@ def _gpu_changes(
     wanted, devices = work.settings.devices, _fixed_backings(work, live.host)
     lacking, free = unmatched(wanted, live.gpus, lambda gpu, wish: gpu.backing == wish)
     surplus = [gpu for gpu in free if own is None or gpu.backing in own]
-    removed = [
-        _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
-    ]
-    added = [
-        _Change(
-            operation=_Change.Operation.add,
-            device=_Device(key=_ADDED_KEY - number, backing=_backing(wish, devices)),
-        )
-        for number, wish in enumerate(lacking)
-    ]
-    found.devices += removed + added
-    found.off += ["gpu"] if removed or added else []
+    for gpu in surplus:
+        found.device("remove", _Device(key=gpu.key))
+    for wish in lacking:
+        found.device("add", _Device(backing=_backing(wish, devices)))
+    found.off += ["gpu"] if surplus or lacking else []
 
 
 def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:

@@ -14,21 +14,19 @@ from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, r
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patient
 
-RETRIED = (
-    vim.fault.TaskInProgress,
-    vim.fault.ResourceInUse,
-    vim.fault.TooManyConcurrentNativeClones,
-    vmodl.fault.HostCommunication,
-    vim.fault.Timedout,
-)
-"""Faults that pass by themselves: tried again with growing pauses."""
-
 _ROW_OF = {
     fault: name
     for name, row in rows_of("failures").items()
     for fault in row.get("faults", "").split()
 }
 """Fault of vCenter -> row of `failures.jsonl`, also for the faults that derive from it."""
+
+RETRIED = tuple(
+    getattr(vim.fault, name, None) or getattr(vmodl.fault, name)
+    for name, row in _ROW_OF.items()
+    if row == "busy"
+)
+"""Faults that pass by themselves: tried again with growing pauses."""
 
 
 def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereError:
@@ -52,11 +50,9 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
         privilege=getattr(fault, "privilegeId", None) or "unknown",
         place=getattr(getattr(fault, "object", None), "_moId", "the object"),
         store=getattr(getattr(fault, "datastore", None), "_moId", "") or "the datastore",
-        requested=getattr(fault, "requested", 0),
-        unreserved=getattr(fault, "unreserved", 0),
+        told=fault,
         requested_mib=getattr(fault, "requested", 0) >> 20,
         unreserved_mib=getattr(fault, "unreserved", 0) >> 20,
-        question=getattr(fault, "text", ""),
         mmio_gib=mmio_gib,
         twice=2 * (mmio_gib or 0),
     )

@@ -9,8 +9,7 @@ import gpufleet
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile, Verdict
-from gpufleet_policies.configurations.codes import code_space, tables
-from gpufleet_policies.configurations.groups import RELATIONS
+from gpufleet_policies.configurations.codes import RELATIONS, code_space, tables
 from gpufleet_policies.rules.registry import PACK_RULES, by_id, validating
 from tests.policies.cases.sharing import operator
 from tests.policies.objects import findings

@@ -8,7 +8,7 @@ from pulumi.runtime.proto import analyzer_pb2
 from gpufleet_policies.fronts.crossguard_configuration import environment_of_stack
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.rules.registry import RULES, by_id
-from gpufleet_policies.rules.settings import KEYS, THRESHOLDS
+from gpufleet_policies.rules.settings import THRESHOLDS, settings_schema
 from tests.policies.objects import CONTAINER, DEPLOYMENT, changed, summary
 from tests.policies.test_crossguard import (
     ADVISORY,
@@ -38,7 +38,7 @@ def test_there_is_a_policy_for_each_rule(host: Host):
         assert rule.annotation in info.remediation_steps
         assert info.policy_type in (1, 2)
     settings = dict(host.infos[SETTINGS].configSchema.properties)
-    assert set(settings) == set(KEYS)
+    assert set(settings) == set(settings_schema())
     assert all(one["description"] for one in settings.values())
     assert set(settings["rules"]["properties"]) >= {rule.id for rule in RULES}
     assert set(settings["thresholds"]["properties"]) == set(THRESHOLDS)

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.configurations.groups import group_of
+from gpufleet_policies.configurations.codes import code_space, group_of
 from gpufleet_policies.rule_examples import FILE, rule_examples
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
-from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings
+from gpufleet_policies.rules.settings import THRESHOLDS, read_settings, settings_schema
 from tests.policies.write_examples import examples_text
 from tools.rule_pages import pages, written
 
@@ -98,7 +97,7 @@ def test_the_settings_of_the_page_are_readable_and_complete():
     text = DOCS.read_text()
     block = text.split("```yaml\n", 1)[1].split("```", 1)[0]
     shown = yaml.safe_load(block)
-    assert set(shown) == set(KEYS)
+    assert set(shown) == set(settings_schema())
     assert set(shown["thresholds"]) == set(THRESHOLDS)
     read_settings(shown)
 

@@ -73,6 +73,33 @@ def test_variables_count_and_are_filled_in():
     assert launch("vllm", "serve", "m", "--tensor-parallel-size=$(TP)", TP="2").gpus.value == 2
 
 
+SCRIPT = """
+export TP=4
+MODEL='org/model-8b'
+exec vllm serve \\
+  "$MODEL" --tensor-parallel-size ${TP} \\
+  --max-model-len "$(LENGTH)"
+"""
+
+
+def test_a_script_fills_in_what_it_sets_itself():
+    """runpod-workers/worker-vllm and NIM read such variables; `\\` and quotes are the shell's."""
+    assert launch("sh", "-c", SCRIPT).tensor.value == 4
+    assert launch("sh", "-c", SCRIPT.replace("TP=4", "TP=4; TP=2")).tensor.is_unknown
+    script = {f"{CONTAINER}.command": ["sh", "-c", SCRIPT]}
+    variables = {f"{CONTAINER}.env": [{"name": "LENGTH", "value": "8192"}]}
+    found = deployment({LIMITS: {"nvidia.com/gpu": 1}, **script, **variables}).facts().intent
+    assert found.model.value == "org/model-8b"
+    assert found.context_tokens.value == 8192
+
+
+@pytest.mark.parametrize("name", ["TENSOR_PARALLEL_SIZE", "NIM_TENSOR_PARALLEL_SIZE", "TP_SIZE"])
+def test_an_option_counts_before_a_variable(name: str):
+    assert launch("server", **{name: "8"}).tensor.value == 8
+    assert launch("server", "--tp", "2", **{name: "8"}).tensor.value == 2
+    assert launch("server", GPU_MEMORY_UTILIZATION="0.5").memory_share.value == Decimal("0.5")
+
+
 def test_memory_share_and_spread():
     found = launch("vllm", "serve", "m", "--gpu-memory-utilization=0.45", "--nnodes", "2")
     assert found.memory_share.value == Decimal("0.45")

@@ -46,7 +46,14 @@ def codes(folder: Path) -> list[str]:
     return [one["code"] for one in audit(folder, "--profile", "prod")["findings"]]
 
 
-@pytest.mark.parametrize("image", [IMAGE, "mcr.example/oss/nvidia/k8s-device-plugin:v0.14.1"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        IMAGE,
+        "mcr.example/oss/nvidia/k8s-device-plugin:v0.14.1",
+        "registry.example/gpu/nvidia-device-plugin@sha256:" + "0" * 64,
+    ],
+)
 def test_the_operator_runs_a_second_one(image: str, tmp_path: Path) -> None:
     """NVIDIA/k8s-device-plugin#255: the kubelet keeps the devices of one of them."""
     write(tmp_path, {"plugin.yaml": plugin(image=image), "operator.yaml": OPERATOR})
@@ -64,8 +71,9 @@ OWNED = ", ownerReferences: [{apiVersion: nvidia.com/v1, kind: ClusterPolicy, na
         plugin(more=", labels: {app.kubernetes.io/managed-by: Helm}"),
         plugin(options="command: [gpu-feature-discovery]"),
         plugin(image="example/k8s-device-plugin-exporter:1"),
+        plugin(image="docker.io/rocm/k8s-device-plugin:1.31.0"),  # ROCm/k8s-device-plugin, AMD's
     ],
-    ids=["other nodes", "of the operator", "of a chart", "another program", "another image"],
+    ids=["other nodes", "of the operator", "of a chart", "another program", "another image", "AMD"],
 )
 def test_what_is_no_second_plugin(text: str, tmp_path: Path) -> None:
     write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})
@@ -138,3 +146,68 @@ def test_odd_fields_stop_nothing(text: str, tmp_path: Path) -> None:
     found = audit(tmp_path)
     assert "policy-rule-failed" not in [one["code"] for one in found["findings"]]
     assert not [one for one in found["notJudged"] if "please report" in one["reason"]]
+
+
+GROUP = """\
+resource "aws_eks_node_group" "mig" {
+  cluster_name    = "ml"
+  node_group_name = "mig"
+  instance_types  = ["p5.48xlarge"]
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  labels = { MORE"nvidia.com/mig.config" = "all-1g.10gb" }
+  scaling_config {
+    min_size     = 0
+    max_size     = 2
+    desired_size = 0
+  }
+  taint {
+    key    = "nvidia.com/gpu"
+    value  = "present"
+    effect = "NO_SCHEDULE"
+  }
+}
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvdp, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
+  values:
+    config:
+      default: DEFAULT
+      map:
+        plain: "{version: v1, flags: {migStrategy: none}}"
+        cut: "{version: v1, flags: {migStrategy: mixed}}"
+    MORE
+"""
+MIXED = CONFIG.partition("    sharing:")[0] + "    flags: {migStrategy: mixed}\n"
+FILE = "args: [--config-file=/etc/config/config.yaml]"
+
+
+@pytest.mark.parametrize(
+    ("installed", "label", "slices"),
+    [
+        (RELEASE.replace("DEFAULT", "cut").replace("MORE", ""), "", True),
+        (RELEASE.replace("DEFAULT", "plain").replace("MORE", ""), "", False),
+        (RELEASE.replace("DEFAULT", "plain").replace("MORE", ""), "cut", True),
+        (RELEASE.replace("DEFAULT", "cut").replace("MORE", ""), "plain", False),
+        (RELEASE.replace("DEFAULT", "plain").replace("MORE", "migStrategy: mixed"), "", True),
+        (plugin(FILE) + "---\n" + MIXED, "", True),
+        (plugin(FILE) + "---\n" + MIXED.replace("mixed", "none"), "", False),
+        (plugin("env: [{name: MIG_STRATEGY, value: mixed}]"), "", True),
+    ],
+)
+def test_the_strategy_of_slices_is_in_the_configuration_of_the_nodes(
+    installed: str, label: str, slices: bool, tmp_path: Path
+) -> None:
+    """The README of the device plugin: `nvidia.com/device-plugin.config` chooses a configuration of
+    the nodes, and options and variables count before `flags`."""
+    more = f'"nvidia.com/device-plugin.config" = "{label}", ' if label else ""
+    files = {"plugin.yaml": installed, "main.tf": GROUP.replace("MORE", more)}
+    for wanted, is_there in (
+        ("nvidia.com/mig-1g.10gb: 1", slices),
+        ("nvidia.com/gpu: 1", not slices),
+    ):
+        write(tmp_path, {**files, "pod.yaml": (POD % wanted).partition("---")[0]})
+        assert ("gpu-resource-not-offered" not in codes(tmp_path)) is is_there, wanted

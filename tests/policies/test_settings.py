@@ -7,7 +7,7 @@ import pytest
 from gpufleet.findings import FleetError, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Profile
-from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
+from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
@@ -49,17 +49,17 @@ def test_all_problems_at_once():
     text = str(raised.value)
     assert text.startswith("gpu-policy.yaml: 11 errors")
     for part in (
-        "'profil' is not a setting",
-        "'production' is not a profile",
-        "rules.gpu-idle-comand: no such rule",
-        "'on' is not a level",
-        "exceptions[0].rule: 'x' is not a rule",
-        "exceptions[0].object: is empty",
+        "there is no field profil",
+        "profile is 'production'",
+        "write `gpu-idle-command`",
+        "gpu-idle-command is 'on'",
+        "exceptions[0].rule: rule is 'x'",
+        "exceptions[0].object: names no object, or every one",
         "exceptions[0].reason: is empty",
         "exceptions[0].until: '2026-13-01' is not a date",
-        "thresholds.oversizedRatio: -1 is not an amount",
-        "thresholds.other: no such threshold",
-        "thresholds.smallestSaving: 'much' is not an amount",
+        "oversizedRatio is -1, below 0",
+        "there is no field other in thresholds",
+        "smallestSaving is text ('much'), a number is needed",
     ):
         assert part in text
 
@@ -103,5 +103,5 @@ def test_off_without_quotes_is_off():
 @pytest.mark.parametrize("named", ["*", "* *", "*/*", "?*"])
 def test_a_waiver_of_every_object_is_refused(named: str):
     one = {"rule": "gpu-idle-command", "object": named, "reason": "r", "until": "2026-12-01"}
-    with pytest.raises(FleetError, match=r"exceptions\[0\].object: names every object"):
+    with pytest.raises(FleetError, match=r"exceptions\[0\].object: names no object, or every one"):
         read_settings({"exceptions": [one]})

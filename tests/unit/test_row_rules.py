@@ -163,6 +163,35 @@ def test_a_rule_of_entries_names_the_entry_and_its_facts(tmp_path: Path) -> None
         list(rules("nothing"))
 
 
+def test_a_rule_may_choose_entries_and_another_place(tmp_path: Path) -> None:
+    row = {
+        "code": "red",
+        "of": "box",
+        "sets": {"red": {"of": "box.parts", "when": {"one.colour": "red"}}},
+        "when": {"red": {"given": True}, "version": {"below": [1, 14]}},
+        "place": "where",
+        "at": ".parts",
+        "message": "{sizes}",
+        "values": {"sizes": "red.*.size"},
+    }
+    (tmp_path / "findings.jsonl").write_text(json.dumps(row))
+    rules = rules_in(f"{tmp_path}/rules.py")
+    (found,) = rules("box", "here", box=BOX, where="there", version=(1, 9, 3))
+    assert (found.path, found.message) == ("there.parts", "5")
+    assert not list(rules("box", "here", box=BOX, where="there", version=(1, 14)))
+
+
+def test_only_the_first_rule_of_a_chain_applies_to_an_entry(tmp_path: Path) -> None:
+    small = {"of": "box", "each": "box.parts", "chain": "size", "at": "[#]", "message": "it is"}
+    rows = [
+        {**small, "code": "small", "when": {"one.size": {"below": 2}}},
+        {**small, "code": "any", "when": {}},
+    ]
+    (tmp_path / "findings.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = rules_in(f"{tmp_path}/rules.py")("box", box=BOX)
+    assert [(one.code, one.path) for one in found] == [("small", "[0]"), ("any", "[1]")]
+
+
 def test_a_field_that_a_class_does_not_have_is_an_error(tmp_path: Path) -> None:
     row = {"code": "found", "of": "box", "when": {"box.colours": "red"}, "message": "it is"}
     (tmp_path / "findings.jsonl").write_text(json.dumps(row))

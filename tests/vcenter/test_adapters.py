@@ -13,8 +13,8 @@ from gpufleet_vcenter.adapters import (
     adapter_changes,
     on_network,
 )
+from gpufleet_vcenter.observed import MachineDifference
 from gpufleet_vcenter.outputs import adapter_drift
-from gpufleet_vcenter.properties import MachineDifference
 from gpufleet_vcenter.settings import Place
 from tests.vcenter.test_outputs import LIVE
 

@@ -16,8 +16,7 @@ from gpufleet_vcenter.disks import (
 )
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.lookup import FoundStore
-from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import MachineDifference
+from gpufleet_vcenter.observed import MachineDifference, Observed
 from gpufleet_vcenter.remove import check_kept
 from tests.vcenter.test_outputs import DEVICES, LIVE
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from gpufleet_vcenter.errors import failed, said
 
 PACKAGE = Path(__file__).parents[2] / "components" / "gpufleet_vcenter"
 TABLE = (PACKAGE / "failures.jsonl").read_text().splitlines()
-ROWS: dict[str, dict[str, str]] = {row["row"]: row for row in map(json.loads, TABLE)}
+ROWS: dict[str, dict[str, Any]] = {row["row"]: row for row in map(json.loads, TABLE)}
+READINESS = (PACKAGE / "vgpu_readiness.jsonl").read_text().splitlines()
+CONDITIONED = [row for row in map(json.loads, [*TABLE, *READINESS]) if "of" in row]
 FACT = re.compile(r"\{([a-z_]+)[^}]*\}")
 
 
@@ -25,17 +28,17 @@ TEXTS = frozenset(
 )
 
 
-def uses() -> Iterator[tuple[str, ast.Call]]:
-    """File and call of `failed` and `said`."""
+def uses(*names: str) -> Iterator[tuple[str, ast.Call]]:
+    """File and call of these functions."""
     for name, tree in TREES.items():
         for node in ast.walk(tree):
             called = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Name) and called.id in ("failed", "said"):
+            if isinstance(called, ast.Name) and called.id in names:
                 assert isinstance(node, ast.Call)
                 yield name, node
 
 
-USES = list(uses())
+USES = list(uses("failed", "said"))
 
 
 def rows_of(call: ast.Call) -> list[str]:
@@ -50,7 +53,24 @@ def rows_of(call: ast.Call) -> list[str]:
 @pytest.mark.parametrize("row", ROWS)
 def test_each_row_is_used(row: str) -> None:
     code, _, name = row.partition("/")
-    assert row in TEXTS or {f"{code}/", name} <= TEXTS or "faults" in ROWS[row]
+    given = "faults" in ROWS[row] or "of" in ROWS[row]
+    assert row in TEXTS or {f"{code}/", name} <= TEXTS or given
+
+
+@pytest.mark.parametrize("row", CONDITIONED, ids=[row["row"] for row in CONDITIONED])
+def test_each_row_with_conditions_has_its_facts(row: dict[str, Any]) -> None:
+    """Each call of its group gives what its texts and conditions name."""
+    calls = [call for _, call in uses("holding") if ast.literal_eval(call.args[0]) == row["of"]]
+    texts = [row[name] for name in ("message", "fix", "found") if name in row]
+    cases = row["when"] if isinstance(row["when"], list) else [row["when"]]
+    wanted = {fact for text in texts for fact in FACT.findall(text)}
+    wanted |= {path.partition(".")[0] for case in cases for path in case}
+    wanted |= set(re.findall('"=([a-z_]+)', json.dumps(cases)))
+    one = {"one"} if "each" in row else set[str]()
+    assert calls, row["of"]
+    for call in calls:
+        given = {str(word.arg) for word in call.keywords}
+        assert (wanted - one) | ({row["each"]} if one else set()) <= given
 
 
 @pytest.mark.parametrize(("file", "call"), USES, ids=[name for name, _ in USES])

@@ -135,8 +135,11 @@ class Catalogue:
 
     def _prices_of(self, cloud: str) -> PriceTable:
         """The price that counts of each machine type of a cloud."""
-        table = self.prices[cloud]
         region = self.region
+        if region is None and not self.overrides:
+            rows = read_rows(self.folder, f"prices-{cloud}")
+            return price_rows.price_table(rows, self.sources, first=True)
+        table = self.prices[cloud]
         if region is None:
             return table
         return {

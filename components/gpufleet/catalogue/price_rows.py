@@ -42,13 +42,15 @@ def unknown_price(source: Source) -> Price:
 
 
 def price_table(
-    rows: Iterable[RawRow], sources: SourceTable
+    rows: Iterable[RawRow], sources: SourceTable, *, first: bool = False
 ) -> dict[tuple[str, str], tuple[Price, ...]]:
-    """All prices of a file, in its order. A line without `offer` is priced."""
+    """All prices of a file, in its order, or only the `first` of each machine type and option. A
+    line without `offer` is priced."""
     table: dict[tuple[str, str], tuple[Price, ...]] = {}
     for raw in rows:
         key = (raw["instance"], raw["buy"])
-        table[key] = (*table.get(key, ()), _price(raw, source_of(raw, sources)))
+        if not first or key not in table:
+            table[key] = (*table.get(key, ()), _price(raw, source_of(raw, sources)))
     return table
 
 

@@ -53,6 +53,8 @@ SHOW_THEMSELVES = ("sandbox",)
 """Commands with their own progress output."""
 TABLES = "gpufleet.command_tables"
 """Entry points that are tables of commands like `CORE`, each in the package of its modules."""
+ROOTS = ("gpufleet_planner.commands", "gpufleet_policies.commands")
+"""Packages with such a table in this distribution: no metadata is read to find their commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,11 @@ class _LazyGroup(click.Group):
         return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # The tables of other roots are read only if the core has no such command.
-        if any(cmd_name in names for names in CORE.values()):
-            return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
+        # The tables of other distributions are read only if this one has no such command.
+        for package in ("gpufleet.cli", *ROOTS):
+            table = CORE if package == "gpufleet.cli" else importlib.import_module(package).COMMANDS
+            if any(cmd_name in names for names in table.values()):
+                return importlib.import_module(f"{package}.{cmd_name}").command
         row = commands().get(cmd_name)
         return None if row is None else importlib.import_module(row.module).command
 
@@ -142,9 +146,11 @@ def _program() -> None:
 def main() -> None:
     """Entry point of the program: neither invalid input nor a full disk ends in a traceback."""
     _open_closed_streams()
-    # A run is short and keeps nearly all its objects: the default collects garbage 40 times as
-    # often as is useful (mypy sets it in build.py, too).
-    gc.set_threshold(20_000, 20, 20)
+    # A run is short and keeps nearly all its objects: the default collects garbage a thousand
+    # times as often as is useful (mypy sets it in build.py, too).
+    gc.set_threshold(500_000, 20, 20)
+    # Its search reads the metadata of every installed distribution, and no command has plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         try:
             # click does not support NO_COLOR (no-color.org); rich does.
@@ -153,6 +159,7 @@ def main() -> None:
             with nullcontext() if name in SHOW_THEMSELVES else sign_of_life(name):
                 _program(prog_name="gpufleet", color=color)
         finally:
+            gc.freeze()  # nothing is collected again while Python exits
             sys.stdout.flush()  # a write error is reported here, not while Python exits
     except UnreadableInputError as problem:
         _end(str(problem), 2)

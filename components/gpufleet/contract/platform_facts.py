@@ -1,10 +1,11 @@
 """Plain facts of a platform for rules, renderers, planner and policies.
 
 Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`, from the file
-`facts.yaml` beside it. Values that are computed from a pool or a fleet are methods of
-`PlatformRules` (`gpufleet.fleet.platform_rules`).
+`facts.json` beside it, whose `notes` have remarks and sources by key. Values that are computed
+from a pool or a fleet are methods of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,6 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType
 from gpufleet.contract.health import Repairer
-from gpufleet.documents.reading import read_strict
-from gpufleet.documents.shapes import is_list
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
@@ -204,14 +203,15 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def platform_facts(module: str, **computed: Any) -> PlatformFacts:
-    """The facts in the file `facts.yaml` beside a module, and functions that compute some of them.
+    """The facts in the file `facts.json` beside a module, and functions that compute some of them.
     A folder inside another platform's folder has the facts of that platform, unless it writes
     others."""
-    own = Path(module).with_name("facts.yaml")
+    own = Path(module).with_name("facts.json")
     written: dict[str, Any] = {}
     for file in (own.parents[1] / own.name, own):
-        written |= read_strict(file.read_bytes()).data if file.exists() else {}
+        written |= json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    del written["notes"]
     for key, value in written.items():
-        if key in _READ or is_list(value):
+        if key in _READ or isinstance(value, list):
             written[key] = _READ.get(key, tuple)(value)
     return PlatformFacts(**written, **computed)

@@ -5,7 +5,6 @@ full disk, a stopped program or a failed check leaves the old file as it was.
 """
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -36,7 +35,7 @@ def write_whole(path: Path, content: bytes, *, replaces: bytes | None = None) ->
             device.write(content)
         return
     target = _target(path)
-    new = target.parent / f".gpufleet-{secrets.token_hex(8)}.tmp"
+    new = target.parent / f".gpufleet-{os.urandom(8).hex()}.tmp"
     try:
         _write_new(new, content, target)
         _require(target, replaces)

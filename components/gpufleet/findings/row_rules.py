@@ -3,7 +3,10 @@
 * `of`: the name under which the rules of the folder ask for the row,
 * `when`: path -> what its value must be, for each; a list of such mappings: one of them must hold,
 * `each`: path of a list whose entries are examined one by one, as `one`; `#` in `at` is the index,
-* `at` of such a row is below the examined place if it begins with a dot or a bracket,
+* `sets`: name -> entries of a list: `of` is its path, `when` what holds for `one` of them,
+* `chain`: of the rows with this name, only the first that holds is written, for each entry,
+* `at` of such a row is below the examined place if it begins with a dot or a bracket; `place` is
+  the path of another place,
 * `values`: fact of the texts -> its path, a list of paths, or `{"is": value}`.
 
 A path names a subject and its fields: `pool.nodes.minimum`. `0` is an entry of a list, `*` each of
@@ -29,7 +32,14 @@ Cases = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def _compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    return lambda found, limit: found is not None and limit is not None and test(found, limit)
+    """The test of two numbers, or of two versions: a tuple, and a list in a row."""
+
+    def compared(found: Any, limit: Any) -> bool:
+        if isinstance(found, tuple):
+            return test(list(cast("tuple[Any, ...]", found)), limit)
+        return found is not None and limit is not None and test(found, limit)
+
+    return compared
 
 
 TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -68,16 +78,30 @@ def rules_in(file: str) -> RowRules:
     folder = Path(file).parent
 
     def found(of: str, path: str = "", **subjects: object) -> Iterator[Finding]:
+        chains: set[tuple[str, int]] = set()
         for row in _group(folder, of):
-            entries: Sequence[object] = value_of(subjects, row.each) or () if row.each else (None,)
+            sets = {name: _chosen(subjects, part) for name, part in row.sets.items()}
+            named = {**subjects, **sets}
+            entries: Sequence[object] = value_of(named, row.each) or () if row.each else (None,)
             for index, one in enumerate(entries):
-                known = {**subjects, "one": one}
-                if holds(row.when, known):
-                    facts = {name: _fact(known, of_fact) for name, of_fact in row.values.items()}
-                    below = row.at[:1] in ("", ".", "[")
-                    yield row.finding(path if below else "", None, facts, index)
+                known = {**named, "one": one}
+                if (row.chain, index) in chains or not holds(row.when, known):
+                    continue
+                if row.chain:
+                    chains.add((row.chain, index))
+                facts = {name: _fact(known, of_fact) for name, of_fact in row.values.items()}
+                below = row.at[:1] in ("", ".", "[")
+                place = value_of(known, row.place) if row.place else path if below else ""
+                yield row.finding(place, None, facts, index)
 
     return found
+
+
+def _chosen(subjects: Subjects, part: Mapping[str, Any]) -> list[Any]:
+    """The entries of a list for which conditions hold; those of a set in order."""
+    found: Any = value_of(subjects, part["of"]) or ()
+    entries = sorted(cast("set[Any]", found)) if isinstance(found, set) else found
+    return [one for one in entries if holds(part["when"], {**subjects, "one": one})]
 
 
 @cache
@@ -133,8 +157,9 @@ def _found(subject: Any, names: Sequence[str]) -> Any:
     for place, name in enumerate(names):
         several = isinstance(subject, list | tuple)
         if name == "*":
-            rest = names[place + 1 :]
-            return _Several(_found(one, rest) for one in subject) if several else _Several()
+            listed = several or isinstance(subject, set)
+            entries = cast("Sequence[Any]", subject) if listed else ()
+            return _Several(_found(one, names[place + 1 :]) for one in entries)
         if name == "#":
             return (
                 len(cast("Sequence[Any]", subject))

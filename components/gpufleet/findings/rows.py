@@ -41,6 +41,9 @@ class FindingRow:
     when: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     """Cases of its conditions; none: a function writes it."""
     each: str = ""
+    sets: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    chain: str = ""
+    place: str = ""
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     note: str = ""
 

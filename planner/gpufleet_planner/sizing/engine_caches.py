@@ -157,8 +157,10 @@ WINDOW_PART = Fraction(8, 10)
 """Tokens of the pool of windows for each of the other pool."""
 STATE_PART = Fraction(9, 19)
 """Part of the cache for states: 0.9 of the tokens' part."""
-STATES_EACH = 3
-"""Slots for states of each sequence that runs, with the radix cache, which is on by default."""
+STATES_EACH = 5
+"""Slots for states of each sequence that runs: three for the radix cache, which is on by default,
+and two buffers, as `auto` is `extra_buffer` with the overlapped scheduler
+(sgl-project/sglang @ 003bbaf, `srt/arg_groups/overrides.py`, `_mamba_radix_cache_resolution`)."""
 _SPLIT = ("gpt-oss", "llama-4", "gemma-4", "mimo-v2", "step3", "laguna", "mellum")
 """Models whose windows have their own pool (`is_hybrid_swa_model`): for other models each layer
 keeps every token. By the name of the model, because the name of its class is not known."""

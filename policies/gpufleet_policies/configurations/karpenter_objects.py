@@ -1,126 +1,35 @@
-"""Kind `karpenter`: NodePool, EC2NodeClass and NodeOverlay, with the workloads next to them.
+"""Kind `karpenter`: NodePool, EC2NodeClass and NodeOverlay.
 
 All documents of the text count, as for `kubectl apply`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpufleet.catalogue import AWS, load
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.cluster.site import Site
+from gpufleet.contract.machine_images import (
+    image_driver_problem,
+    image_mismatch,
+    lacks_driver,
+    last_kubernetes,
+    named_architectures,
+)
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
-from gpufleet.contract.programs.karpenter_machines import (
-    NodeRequirement,
-    admits,
-    names,
-    read_requirements,
-    selected,
-)
+from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SCHEMA_RULES, SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child, entries_at, mapping_at, value_at
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.karpenter_class import validate_class, validate_overlay
 from gpufleet_policies.configurations.karpenter_pool import validate_pool
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
 from gpufleet_policies.configurations.objects import Object, objects
-
-GPU = "nvidia.com/gpu"
-NODE_POOL = "karpenter.sh/nodepool"
-Objects = Sequence[tuple[str, dict[str, Any]]]
-
-
-def validate_gpus(
-    workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
-) -> None:
-    """Pods that request more GPUs than a machine of any pool of the text has."""
-    if any(GPU in mapping_at(overlay, "spec.capacity") for overlay in overlays):
-        return  # an overlay states the resources of a node
-    offers = {path: _most_gpus(pool) for path, pool in pools}
-    for path, item in workloads:
-        place, spec = _pod_spec(path, item)
-        asked = _gpus(spec)
-        selector = mapping_at(spec, "nodeSelector")
-        pinned = [(p, pool) for p, pool in pools if _selects(selector, pool)]
-        if selector and not pinned:
-            continue  # other nodes than those of these pools
-        found = pinned or list(pools)
-        most = [offers[p] for p, _ in found]
-        if not asked or not found or None in most or max(m for m in most if m is not None) >= asked:
-            continue
-        vendors = sorted({v for _, pool in found for v in _vendors(pool)} - {"nvidia"})
-        largest = max(m for m in most if m is not None)
-        report.add(
-            "karpenter-pod-fits-no-pool",
-            place,
-            f"{item.get('kind')} {_name(item)} requests {asked} {GPU}, and machines of "
-            f"{', '.join(_name(pool) for _, pool in found)} have at most {largest}"
-            + (f"; their GPUs are of {', '.join(vendors)}" if vendors and not largest else ""),
-            f"allow machines with {asked} GPUs of NVIDIA, or request {largest}"
-            if largest
-            else "allow machines with GPUs of NVIDIA",
-            value=asked,
-            limit=largest,
-        )
-
-
-def _most_gpus(pool: Mapping[str, Any]) -> int | None:
-    """Maximum number of GPUs that Karpenter counts on a machine of a pool; None where labels
-    partition or share them."""
-    labels = mapping_at(pool, "spec.template.metadata.labels")
-    if any(label.startswith("nvidia.com/") for label in labels):
-        return None
-    rows = selected(_requirements(pool))
-    counts = [row.accelerator.count if row.accelerator.api_count is None
-              else row.accelerator.api_count for row in rows]  # fmt: skip
-    return None if None in counts else max((c for c in counts if c is not None), default=0)
-
-
-def _vendors(pool: Mapping[str, Any]) -> set[str]:
-    """Vendors of the GPUs of machines that the pool names."""
-    requirements = _requirements(pool)
-    rows = (row for row in load().instances.values() if row.cloud == AWS)
-    named = (
-        row
-        for row in rows
-        if names(row, requirements) and all(admits(row, one) for one in requirements)
-    )
-    return {load().gpu(row.accelerator.gpu).vendor for row in named}
-
-
-def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
-    return read_requirements(value_at(pool, "spec.template.spec.requirements"))
-
-
-def _gpus(spec: Mapping[str, Any]) -> int:
-    """GPUs of NVIDIA that the containers of a pod request."""
-    total = 0
-    for _, container in entries_at(spec, "containers"):
-        limits = mapping_at(container, "resources.limits")
-        amount = quantity(str(limits.get(GPU, 0)))
-        total += int(amount) if amount is not None else 0
-    return total
-
-
-def _pod_spec(path: str, item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The pod's spec of a Pod, a controller or a CronJob."""
-    ways = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
-    way = ways.get(str(item.get("kind")), "spec.template.spec")
-    return f"{path}.{way}" if path else way, mapping_at(item, way)
-
-
-def _selects(selector: Mapping[str, Any], pool: Mapping[str, Any]) -> bool:
-    """Whether the selector names the pool, or one of the labels it gives to its nodes."""
-    if selector.get(NODE_POOL) is not None:
-        return selector[NODE_POOL] == _name(pool)
-    labels = mapping_at(pool, "spec.template.metadata.labels")
-    shared = {key for key in selector if key in labels}
-    return bool(shared) and all(selector[key] == labels[key] for key in shared)
-
 
 RULES = rule_table(
     *written_rules(Path(__file__).with_name("karpenter_rules.jsonl")),
@@ -136,8 +45,8 @@ class _Found:
     pools: list[Object] = field(default_factory=list[Object])
     classes: dict[str, Object] = field(default_factory=dict[str, Object])
     overlays: list[Object] = field(default_factory=list[Object])
-    workloads: list[Object] = field(default_factory=list[Object])
     former: bool = False
+    """Whether an object is of a version that is not served: the rest of it is read once it is."""
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
@@ -160,15 +69,12 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path, item in found.overlays:
         validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
-    validate_gpus(found.workloads, found.pools, overlays, report)
     return report.validation()
 
 
 def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> None:
-    version = VERSIONS[str(item["kind"])]
-    if item.get("apiVersion") == version:
-        problems = object_problems(item, version.partition("/")[0])
-        report_problems(problems, CODES, report, path, _special_code)
+    problems = object_problems(item, VERSIONS[str(item["kind"])].partition("/")[0])
+    report_problems(problems, CODES, report, path, _special_code)
 
 
 def _special_code(problem: SchemaProblem) -> str | None:
@@ -184,15 +90,13 @@ def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
         if kind in FORMER and version.startswith(("karpenter.sh/", "karpenter.k8s.aws/")):
             _not_served(path, kind, f"write a {FORMER[kind]}", report)
             found.former = True
-        elif kind not in VERSIONS:
-            found.workloads.append((path, item))
-            continue
-        elif version != VERSIONS[kind]:
+        elif kind in VERSIONS and version != VERSIONS[kind]:
             fix = f"write apiVersion: {VERSIONS[kind]}"
             if "expireAfter" in mapping_at(item, "spec.disruption"):
                 fix += ", and move expireAfter from spec.disruption to spec.template.spec"
             _not_served(path, f"{kind} {version}", fix, report)
-        if kind == "NodePool":
+            found.former = True
+        elif kind == "NodePool":
             found.pools.append((path, item))
         elif kind == "EC2NodeClass":
             found.classes[_name(item)] = (path, item)
@@ -217,3 +121,191 @@ def _name(item: Mapping[str, Any]) -> str:
 
 def _class_name(pool: Mapping[str, Any]) -> str:
     return str(value_at(pool, "spec.template.spec.nodeClassRef.name"))
+
+
+PODS_OF_NODE = 2
+"""Pods that every node of EKS has: of the network and of kube-proxy."""
+SMALLEST_DISK = 100 << 30
+DEFAULT_DISK = 20 << 30
+"""Root disk where nothing is written."""
+
+
+def validate_class(
+    path: str,
+    item: Mapping[str, Any],
+    pools: Sequence[Mapping[str, Any]],
+    context: Site,
+    report: CheckReport,
+) -> None:
+    """Everything about one node class. `pools` are the NodePools of the text that name it."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    if ("role" in spec) == ("instanceProfile" in spec):
+        found = "both" if "role" in spec else "neither"
+        report.say("karpenter-class-exclusive/role", place, found=found)
+    terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
+    where = child(place, "amiSelectorTerms")
+    machines = [row for pool in pools for row in _machines(pool)]
+    of_gpus = bool(machines) or not pools
+    _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
+    _validate_drivers(terms, machines, where, report)
+    _validate_architecture(terms, machines, where, report)
+    _validate_user_data(spec, terms, child(place, "userData"), report)
+    if machines and "nvidia" not in str(spec.get("userData", "")).lower():
+        _validate_parts(terms, where, report)
+    if machines:
+        _validate_disk(spec, place, report)
+        most = value_at(spec, "kubelet.maxPods")
+        if isinstance(most, int) and most <= PODS_OF_NODE:
+            report.say(
+                "karpenter-max-pods-too-few",
+                child(child(place, "kubelet"), "maxPods"),
+                found=most,
+                limit=PODS_OF_NODE + 1,
+                pods_of_node=PODS_OF_NODE,
+            )
+
+
+def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
+    requirements = read_requirements(value_at(pool, "spec.template.spec.requirements"))
+    return selected(requirements) if demands_gpus(requirements) else ()
+
+
+def _validate_images(
+    spec: Mapping[str, Any],
+    terms: Sequence[Mapping[str, Any]],
+    where: str,
+    context: Site,
+    report: CheckReport,
+    *,
+    of_gpus: bool,
+) -> None:
+    for index, term in enumerate(terms):
+        alias = term.get("alias")
+        if not isinstance(alias, str):
+            continue
+        place = child(child(where, index), "alias")
+        family, _, release = alias.partition("@")
+        if len(terms) > 1 or len(term) > 1:
+            report.say("karpenter-class-exclusive", place)
+        if not _ended(place, alias, context, report) and release == "latest" and of_gpus:
+            report.say("karpenter-latest", place, value=alias, family=family)
+    of_eks = not terms or any(_is_of_eks(term) for term in terms)
+    if of_eks:
+        _ended(where, str(spec.get("amiFamily")), context, report)
+
+
+def _is_of_eks(term: Mapping[str, Any]) -> bool:
+    """Whether an image is one of EKS' own. Karpenter starts all others with the user data of their
+    family, whatever their age: aws/karpenter-provider-aws v1.15.1, examples/v1/al2-custom-ami.yaml.
+    """
+    name, parameter = str(term.get("name", "")), str(term.get("ssmParameter", ""))
+    return name.startswith("amazon-eks-") or parameter.startswith("/aws/service/eks/")
+
+
+def _validate_drivers(
+    terms: Sequence[Mapping[str, Any]],
+    machines: Sequence[InstanceType],
+    where: str,
+    report: CheckReport,
+) -> None:
+    """Machines whose GPU needs a newer driver than the image of an alias has."""
+    catalogue = load()
+    for index, term in enumerate(terms):
+        family, _, release = str(term.get("alias", "")).partition("@")
+        image = catalogue.images.get(f"{family}-nvidia")
+        if image is None:
+            continue
+        for key in dict.fromkeys(row.accelerator.gpu for row in machines):
+            problem = image_driver_problem(image, catalogue.gpu(key), catalogue, release)
+            if problem is None:
+                continue
+            names = sorted({row.name for row in machines if row.accelerator.gpu == key})
+            report.say(
+                "karpenter-driver-not-for-gpu",
+                child(child(where, index), "alias"),
+                found=problem.found,
+                limit=problem.limit,
+                machines=names,
+                reason=problem.message,
+                names=", ".join(names[:3]),
+                fix=f"{problem.fix}, in an image that has it, or exclude these machines",
+            )
+
+
+def _ended(place: str, image: str, context: Site, report: CheckReport) -> bool:
+    last = last_kubernetes(image, load())
+    if last is None or (context.minor and context.minor <= tuple(map(int, last.split(".")))):
+        return False
+    version = f" on Kubernetes {'.'.join(map(str, context.minor))}" if context.minor else ""
+    report.say("karpenter-al2-ended", place, limit=last, image=image, version=version)
+    return True
+
+
+def _validate_architecture(
+    terms: Sequence[Mapping[str, Any]],
+    machines: Sequence[InstanceType],
+    where: str,
+    report: CheckReport,
+) -> None:
+    """Images found by name or parameter show their purpose; images found by id do not."""
+    own = {row.name: row.architecture for row in machines}
+    for index, term in enumerate(terms):
+        text = f"{term.get('name', '')} {term.get('ssmParameter', '')}".strip()
+        other = image_mismatch(text, named_architectures(text), own)
+        if other is not None and len(other.machines) == len(own):
+            place, needed = child(where, index), list(other.needed)
+            report.say("karpenter-image-architecture", place, found=other.found, needed=needed)
+
+
+def _validate_parts(terms: Sequence[Mapping[str, Any]], where: str, report: CheckReport) -> None:
+    """Images without a driver, where every term is one. User data may install it: then silent."""
+    texts = [f"{term.get('name', '')}{term.get('ssmParameter', '')}" for term in terms]
+    if texts and all(map(lacks_driver, texts)):
+        report.say("karpenter-image-without-driver", where, value=texts[0])
+
+
+def _validate_user_data(
+    spec: Mapping[str, Any], terms: Sequence[Mapping[str, Any]], place: str, report: CheckReport
+) -> None:
+    """User data that the image's family does not read."""
+    text = spec.get("userData")
+    aliases = [str(term.get("alias", "")).partition("@")[0] for term in terms]
+    family = str(spec.get("amiFamily") or next(iter(aliases), "")).lower()
+    if not isinstance(text, str):
+        return
+    if family == "al2023" and "/etc/eks/bootstrap.sh" in text:
+        report.say("karpenter-user-data-of-other-family", place)
+    shell = text.lstrip().startswith(("#!", "MIME-Version"))
+    if family == "bottlerocket" and shell:
+        report.say("karpenter-user-data-of-other-family/bottlerocket", place)
+
+
+def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    if spec.get("instanceStorePolicy") == "RAID0":
+        return
+    sizes: list[int] = []
+    for _, entry in items_at(spec, "blockDeviceMappings"):
+        size = quantity(str(mapping_at(entry, "ebs").get("volumeSize", "")))
+        if size is None:
+            return  # of a snapshot, or not to be read
+        sizes.append(int(size))
+    largest = max(sizes, default=DEFAULT_DISK)
+    if largest < SMALLEST_DISK:
+        report.say(
+            "karpenter-small-disk",
+            child(place, "blockDeviceMappings"),
+            found=largest >> 30,
+            limit=SMALLEST_DISK >> 30,
+        )
+
+
+def validate_overlay(
+    path: str, item: Mapping[str, Any], context: Site, report: CheckReport
+) -> None:
+    """One NodeOverlay."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
+    own = ("karpenter.sh/nodepool",)
+    validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
+    if not context.feature_gates.get("NodeOverlay", False):
+        report.say("karpenter-overlay-gate-off", path)

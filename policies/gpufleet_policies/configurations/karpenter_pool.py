@@ -122,8 +122,7 @@ def validate_pool(
     """Validate one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
-    if not str(item.get("apiVersion", "")).endswith("beta1"):  # v1beta1 has it there
-        _validate_expiry(spec, place, report)
+    _validate_expiry(spec, place, report)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")

@@ -15,14 +15,13 @@ from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckRepor
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.reading import read_go
 from gpufleet.findings import Finding, ordered
 from gpufleet.rules.rows import RuleTable
-from gpufleet_policies.configurations.document import read_documents, unwrapped
 from gpufleet_policies.configurations.manifest import (
     TOGETHER,
-    can_be_manifest,
     manifest_objects,
-    refuse_foreign,
+    unwrapped,
     wanted_objects,
 )
 from gpufleet_policies.configurations.objects import Object
@@ -67,9 +66,8 @@ def validate_text(
     KeyError for an unknown kind.
     """
     where, report = read_context(context, gpu, select, READERS.get(kind, ""))
-    refuse_foreign(kind, text)
     try:
-        inside = manifest_objects(text) if can_be_manifest(kind) else None
+        inside = manifest_objects(kind, text)
         if inside is not None:
             wanted = wanted_objects(kind, inside, select)
             if isinstance(wanted, Finding):
@@ -77,7 +75,7 @@ def validate_text(
             findings, advertises = _validate_manifest(kind, wanted, select, where)
             advertises = None if report.rejected else advertises
             return Judgement(ordered([*report.findings, *findings]), advertises)
-        read, found = read_documents(kind, text, select)
+        read, found = unwrapped(kind, read_go(text), select)
     except UnreadableDocumentError as problem:
         if kind not in _JSON_KINDS:
             raise

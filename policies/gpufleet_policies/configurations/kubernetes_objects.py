@@ -1,8 +1,9 @@
 """Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.catalogue.schemas import KUBERNETES, schema_kinds
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
@@ -43,7 +44,10 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             )
             continue
         judged = True
-        report_problems(schema_problems(item), CODES, report, path)
+        version, kind = str(item["apiVersion"]), str(item["kind"])
+        own = schema_kinds()[version][kind] == KUBERNETES
+        codes = CODES if own else replace(CODES, definition=(version, kind))
+        report_problems(schema_problems(item), codes, report, path)
         if context.minor is not None:
             for problem in newer_problems(item, context.minor):
                 report_problem(problem, CODES, report, path, "object-field-too-new")

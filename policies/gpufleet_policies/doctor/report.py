@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
+from gpufleet.cli.html_parts import document
 from gpufleet.documents.shapes import rewritten
-from gpufleet.findings import Severity
 from gpufleet_policies.doctor.cause import Diagnosis
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import WhyPending
@@ -18,7 +18,6 @@ from gpufleet_policies.doctor.snapshot import Dump
 
 LINES = 10
 """Lines of the short report."""
-_COLOURS = {Severity.ERROR: "#d1242f", Severity.WARNING: "#9a6700", Severity.INFO: "#57606a"}
 
 
 def groups(found: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
@@ -115,12 +114,6 @@ def as_dict(
     }
 
 
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
-    "pre{white-space:pre-wrap;font-size:.85rem}details{margin:.6rem 0}summary{cursor:pointer}"
-)
-
-
 def page(
     cluster: Dump,
     found: Sequence[Diagnosis],
@@ -129,19 +122,14 @@ def page(
 ) -> str:
     """One HTML page that needs no other file, host or script."""
 
-    def part(lines: Iterable[str], colour: str = "inherit") -> str:
+    def part(lines: Iterable[str]) -> str:
         first, *others = (escape(mask(line)) for line in lines)
-        summary = f"<summary style='color:{colour}'>{first}</summary>"
-        return f"<details>{summary}<pre>{'<br>'.join(others)}</pre></details>"
+        return f"<details><summary>{first}</summary><pre>{'<br>'.join(others)}</pre></details>"
 
     body = [f"<h1>What is wrong</h1><p>{escape(looked_at(cluster))}</p>"]
-    body += (part(full_text([one]), _COLOURS[one.cause.severity]) for one in found)
+    body += (part(full_text([one])) for one in found)
     body += ["" if found else "<p>Nothing was found.</p>", *(part(proof_text(p)) for p in proofs)]
-    return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width'><title>gpufleet doctor</title>"
-        f"<style>{_STYLE}</style>{''.join(body)}</html>\n"
-    )
+    return document("gpufleet doctor", body)
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9](?:[\w.:@/-]*[A-Za-z0-9])?")

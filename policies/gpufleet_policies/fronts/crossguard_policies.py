@@ -1,16 +1,14 @@
 """The policies as Pulumi lists them: one for each rule and one for the settings."""
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Needs, Profile, Rule
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES, by_id
-from gpufleet_policies.rules.settings import AUTO, RuleSettings
+from gpufleet_policies.rules.registry import RULES
+from gpufleet_policies.rules.settings import RuleSettings, settings_schema
 
 SETTINGS = "gpufleet-settings"
 """Name of the policy that holds the shared settings and reports their errors."""
@@ -83,17 +81,3 @@ def _settings_info() -> protocol.PolicyInfo:
     )
     info.configSchema.properties.update(settings_schema())
     return info
-
-
-def settings_schema() -> dict[str, Any]:
-    """One property per setting; the engine refuses wrong properties before any check.
-
-    Properties have no defaults here: the engine would send them as if a person had written them,
-    over those of the settings file.
-    """
-    found = json.loads(Path(__file__).with_name("settings_schema.json").read_text(encoding="utf-8"))
-    levels = {"type": "string", "enum": [level.value for level in Level]}
-    found["profile"]["enum"] = [AUTO, *(profile.value for profile in Profile)]
-    found["rules"]["properties"] = dict.fromkeys((*by_id(), EXCEPTION_INVALID), levels)
-    found["exceptions"]["items"]["properties"]["rule"]["enum"] = list(by_id())
-    return found

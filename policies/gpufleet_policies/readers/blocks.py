@@ -55,6 +55,8 @@ def api_object(value: Any) -> Any:
             found[camel(name)] = item
         elif name in _NUMBERS and isinstance(item, str) and item.isdecimal():
             found[camel(name)] = int(item)
+        elif name == "port" and isinstance(item, int | str):  # in the `port` of a Service
+            found[name] = item
         elif name in LISTS or not (is_list(item) and item and is_mapping(item[0])):
             found[LISTS.get(name) or camel(name)] = api_object(item)
         else:

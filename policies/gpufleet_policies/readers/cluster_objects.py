@@ -1,4 +1,5 @@
-"""Small objects that rules need with pools and workloads: namespaces, quotas, templates."""
+"""Small objects that rules need with pools and workloads: namespaces, quotas, templates; nodes and
+pods of a dump."""
 
 import re
 from collections.abc import Iterator
@@ -6,18 +7,22 @@ from typing import Any
 
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, known, unknown
+from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
+from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.options import read_options
+from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, text
+from gpufleet_policies.readers.reserved import reserved
 
 
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -68,7 +73,7 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
             yield from _device_plugin(document, container, locator, f"{place}[{index}]")
 
 
-_PLUGIN = re.compile(r"(?:^|/)k8s-device-plugin(?:$|[:@])")
+_PLUGIN = re.compile(r"(?:^|/)(?<!rocm/)(?:k8s|nvidia)-device-plugin(?:$|[:@])")
 _STRATEGY, _FILE = ("--mig-strategy", "MIG_STRATEGY"), ("--config-file", "CONFIG_FILE")
 """Options of the device plugin and their variables (NVIDIA/k8s-device-plugin v0.17.0
 cmd/nvidia-device-plugin/main.go)."""
@@ -94,13 +99,14 @@ def _device_plugin(
 
     strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
     pods = mapping(inside(document, "spec.template.spec"))
+    tag = re.search(r"(?<!sha256):([^/@:]+)(?:@|$)", str(container["image"]))
     values: dict[str, Any] = {key: pods.get(key) or {} for key in ("nodeSelector", "affinity")}
     values["tolerations"] = items(pods.get("tolerations"))
     given = Program(
         locator=locator,
         annotations=known_texts(metadata.get("annotations")),
         name=DEVICE_PLUGIN,
-        release=fact(str(container["image"]).partition(":")[2] or None, text, f"{place}.image"),
+        release=fact(tag and tag[1], text, f"{place}.image"),
         values=values if strategy is None else {**values, "migStrategy": strategy},
         place="spec.template.spec",
         places={"migStrategy": f"{place}.args"},
@@ -111,7 +117,7 @@ def _device_plugin(
         annotations=given.annotations,
         installs=DEVICE_PLUGIN,
         plugin_enabled=known(True),
-        mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
+        mig_strategy=fact(strategy, text, place) if strategy else known("none", Provenance.DEFAULT),
         dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
         place=place,
@@ -135,3 +141,46 @@ def _is_blind(container: Any) -> bool:
         path is UNKNOWN or f"{_PODS_OF_DEVICES}/".startswith(f"{str(path).rstrip('/')}/")
         for path in paths
     )
+
+
+_SPOT = meanings("label of spot nodes")
+"""Kubernetes, Well-Known Labels; Karpenter `karpenter.sh/capacity-type`; EKS
+`eks.amazonaws.com/capacityType`; GKE `cloud.google.com/gke-spot` and `gke-provisioning`."""
+_ENDED = ("Succeeded", "Failed")
+
+
+def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """core Node; not one that KWOK plays (kwok.sigs.k8s.io, Manage Nodes and Pods)."""
+    labels = known_texts(inside(document, "metadata.labels"))
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    if "kwok.x-k8s.io/node" in annotations or labels.get("type") == "kwok":
+        return
+    yield ObservedNode(
+        locator=locator,
+        annotations=annotations,
+        labels=labels,
+        gpus=_gpus(mapping(inside(document, "status.allocatable"))),
+        instance_type=_label(labels, "node.kubernetes.io/instance-type"),
+        region=_label(labels, "topology.kubernetes.io/region"),
+        spot=any(labels.get(key) == value for key, value in _SPOT.items()),
+    )
+
+
+def pod(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """core Pod that the scheduler has placed."""
+    where = inside(document, "spec.nodeName")
+    if not isinstance(where, str) or inside(document, "status.phase") in _ENDED:
+        return
+    asked = reserved(mapping(document.get("spec")))
+    gpus = {name: int(one) for name, one in asked.items() if one and is_gpu_resource(name)}
+    if gpus:
+        yield PodOnNode(locator=locator, node=where, gpus=gpus)
+
+
+def _gpus(resources: dict[str, Any]) -> dict[str, int]:
+    found = {name: amount(value) for name, value in resources.items() if is_gpu_resource(name)}
+    return {name: int(one.number) for name, one in found.items() if one is not None and one.number}
+
+
+def _label(labels: dict[str, str], key: str) -> Fact[str]:
+    return known(labels[key], place=f"metadata.labels[{key}]") if key in labels else absent(key)

@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
-from gpufleet.cluster.fact import UNKNOWN, Fact, unknown
+from gpufleet.cluster.fact import NOTHING, UNKNOWN, Fact, unknown
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
-from gpufleet_policies.names import names
-from gpufleet_policies.readers.intent import ContainerProgram
+from gpufleet_policies.names import meanings, names
+from gpufleet_policies.readers.intent import LENGTHS, QUANTIZATION_OPTIONS, ContainerProgram
 from gpufleet_policies.readers.launch import (
     DATA,
     DATA_LOCAL,
+    MEMORY_SHARE,
     PIPELINE,
     SEVERAL_PODS,
     TENSOR,
-    TENSOR_VARIABLES,
     launch,
     several_programs,
 )
@@ -67,14 +67,13 @@ _SIZES = (
 def one_gpu_by_default(
     words: Sequence[str],
     options: Options,
-    variables: Mapping[str, str],
     stated: Mapping[str, Any],
     image: str,
     container: Container,
 ) -> bool:
     """Whether it is certainly vLLM on one GPU: `--tensor-parallel-size` is 1 unless it is written
     (vllm-project/vllm v0.11.0, vllm/config/parallel.py). Shell variables may hide the option."""
-    if stated or options.has(_SIZES) or any(key in variables for key in TENSOR_VARIABLES):
+    if stated or options.has(_SIZES):
         return False
     if any("$" in word or word.endswith(".sh") for word in words) or several_programs(words):
         return False
@@ -85,6 +84,9 @@ def one_gpu_by_default(
     return by_command or "vllm.entrypoints.openai.api_server" in words
 
 
+_VARIABLES = meanings("variable that gives an option")
+_SETTINGS = (TENSOR, MEMORY_SHARE, LENGTHS, QUANTIZATION_OPTIONS)
+"""Options that servers take from variables too, where their words have none."""
 _NOTHING: dict[str, Fact[Amount]] = {}
 _SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
 _PROBES = (
@@ -101,10 +103,12 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
     """
     found: list[Container] = []
     programs: list[ContainerProgram] = []
+    volumes = {at(one, "name"): one for one in items(at(group.spec, "volumes"))}
     for place, raw, init, at_resources in _listed(group):
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
             container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
+            container = replace(container, download_bytes=_room(container, mapping(raw), volumes))
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
@@ -115,6 +119,26 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             container = replace(container, shares_memory=True)
         found.append(container)
     return found, programs
+
+
+_CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
+"""Variables with the folder of downloads (huggingface_hub, environment variables)."""
+
+
+def _room(container: Container, raw: dict[str, Any], volumes: Mapping[Any, Any]) -> int | None:
+    """The `sizeLimit` of the emptyDir that has the folder of downloads, the default one of root
+    included; without a volume the limit of ephemeral storage."""
+    variables = dict(_environment(raw))
+    folder = next((variables[n] for n in _CACHES if n in variables), "/root/.cache/huggingface")
+    mounts = [(str(at(m, "mountPath")).rstrip("/"), m) for m in items(raw.get("volumeMounts"))]
+    around = [(path, m) for path, m in mounts if f"{folder}/".startswith(f"{path}/")]
+    volume = (
+        volumes.get(at(max(around, key=lambda one: len(one[0]))[1], "name")) if around else None
+    )
+    limit = amount(at(volume, "emptyDir.sizeLimit"))
+    if limit is None and not container.keeps_files:
+        limit = container.limits.get("ephemeral-storage", NOTHING).found
+    return None if limit is None else int(limit.number)
 
 
 def as_fragment(container: Container) -> Container:
@@ -261,12 +285,16 @@ def _program(
     variables = dict(_environment(raw))
     parts: Sequence[str] = split_words(container, variables)
     options = read_options(parts) if parts else Options()
+    for name, option in _VARIABLES.items():
+        same = next(one for one in _SETTINGS if option in one)
+        if name in variables and not options.has(same):
+            options[option] = [variables[name]]
     found = launch(parts, options, variables, stated, container.place)
     model = stated.get("model")
     image = container.image.found or ""
     if serves(parts, image, has_command=not container.command.is_absent):
         found = replace(found, serves=True)
-    if one_gpu_by_default(parts, options, variables, stated, image, container):
+    if one_gpu_by_default(parts, options, stated, image, container):
         found = replace(found, one_by_default=True)
     return ContainerProgram(
         container if found is NO_LAUNCH else replace(container, launch=found),

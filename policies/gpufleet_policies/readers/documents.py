@@ -31,7 +31,7 @@ from gpufleet_policies.readers.rendered import is_arguments, pools_of, release_a
 from gpufleet_policies.readers.stacks import TYPE, facts_of_resource
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
 from gpufleet_policies.resolve.json_patch import OPERATIONS
-from gpufleet_policies.wrappers.charts import chart_of_file, dependency_of, is_values_file
+from gpufleet_policies.wrappers.charts import chart_of_file, dependencies_of, is_values_file
 from gpufleet_policies.wrappers.judged import NotJudged
 from gpufleet_policies.wrappers.registry import wrapper_of
 
@@ -99,24 +99,26 @@ def _facts(
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line))
     else:
-        dependency = dependency_of(document)
-        chart = chart_of_file(document, path) if dependency is None else dependency[1]
+        dependencies = dependencies_of(document)
+        chart = None if dependencies else chart_of_file(document, path)
+        for place, part in dependencies:
+            values = dict(mapping(document[place]))
+            if values.pop("enabled", True) is not False:  # the condition that charts have
+                where = Locator("Values", part.name, "", "", path, line)
+                release = release_above(above(), part.name)
+                yield from of_values(part.name, values, where, version=release, place=place)
         if _is_object_without_version(document):
             where = Locator(str(document["kind"]), _name(document), "", "", path, line)
             reason = "it has no apiVersion, without which the API server refuses an object"
             yield NotJudged(locator=where, what="document", reason=reason)
         elif chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)
-            place = "" if dependency is None else dependency[0]
-            values = mapping(document[place]) if place else document
-            # Helm's condition of a dependency is not a value of its chart.
-            values = {key: value for key, value in values.items() if not place or key != "enabled"}
-            text = "" if place else written()
             release = release_above(above(), chart.name)
+            text = written()
             yield from of_values(
-                chart.name, values, where, version=release, place=place, written=text
+                chart.name, document, where, version=release, place="", written=text
             )
-        elif is_values_file(path):
+        elif not dependencies and is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"
             yield NotJudged(locator=where, what="chart", reason=reason)

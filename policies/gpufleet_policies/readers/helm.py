@@ -43,8 +43,11 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         name=name.value if name.is_known else locator.name,
         namespace=namespace.value if namespace.is_known else "",
     )
-    is_here = chart.value.startswith((".", "/")) and known_chart(chart_name(chart.value)) is None
+    is_here = chart.value.startswith((".", "/"))
     sources = tuple(_sources(document))
+    for key in ("repository", "count", "for_each"):  # another chart, or none
+        if document.get(key) is UNKNOWN:
+            sources += (ValuesSource(key, held=HeldElsewhere("value", "of a plan")),)
     if is_here and document.get("postrender") is not None:  # it may change any object
         sources += (ValuesSource("postrender", held=HeldElsewhere("patches", "of postrender")),)
     if is_here or any(one.held is not None for one in sources):
@@ -166,7 +169,7 @@ def of_values(
 
         config = inside(values, "managerConfig.controllerManagerConfigYaml")
         if isinstance(config, str):
-            yield from configuration(parsed(config), locator, f"{place}.managerConfig")
+            yield from configuration(parsed(config), locator)
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -197,12 +200,13 @@ def _device_plugin(
     place: str,
     version: Fact[str],
 ) -> Iterator[Any]:
+    own = fact(inside(values, "migStrategy"), text, "migStrategy")
     yield OperatorChoices(
         locator=locator,
         annotations=labels,
         installs="nvidia-device-plugin",
         plugin_enabled=fact(True, boolean, "chart"),
-        mig_strategy=fact(inside(values, "migStrategy"), text, "migStrategy").or_default("none"),
+        mig_strategy=known("none", Provenance.DEFAULT) if own.is_absent else own,
         dcgm_exporter=fact(False, boolean, "dcgmExporter"),
         plugin_config_default=_default_config(values),
         place=place,

@@ -22,7 +22,6 @@ MODEL_OPTIONS = names("option that names the model")
 
 MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL", "MODEL_PATH")
 QUANTIZATION_OPTIONS = ("--quantization", "--quantize", "-q", "--dtype")
-QUANTIZATION_VARIABLES = ("QUANTIZE", "QUANTIZATION", "HF_MODEL_QUANTIZE", "DTYPE")
 
 _EXPERTS = re.compile(r"\d+b-\d+e(?![a-z0-9])", re.IGNORECASE)
 """`17B-128E`: active parameters and experts; the name does not have the total."""
@@ -33,6 +32,11 @@ _SIZE = re.compile(
 _NAMED_PRECISION = re.compile(
     r"(?<![a-z0-9])(awq|gptq|nf4|int4|int8|fp8|nvfp4|mxfp4|fp4|w4a16|w8a8)(?![a-z])", re.IGNORECASE
 )
+_NAMED_COMPRESSION = re.compile(
+    r"(?<![a-z0-9])(?:gguf|ggml|exl[23]|aqlm|hqq|mlx|q[2-8]_\w+|(?<!bnb-)[2-8][-_]?bit)(?![a-z])",
+    re.I,
+)
+"""Formats whose bytes a name does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def intent(
     return WorkloadIntent(
         model_parameters_billion=parameters,
         model=absent("model") if name is None else known(name, Provenance.INFERRED, "model"),
-        context_tokens=_tokens_of(programs, _LENGTHS),
+        context_tokens=_tokens_of(programs, LENGTHS),
         step_tokens=_tokens_of(programs, ("--max-num-batched-tokens",)),
         offloads=any(_offloads(program) for program in programs),
         precision=precision,
@@ -132,7 +136,7 @@ def _lower(value: Any) -> str | None:
     return None if written is None else written.strip().lower()
 
 
-_LENGTHS = ("--max-model-len", "--max-total-tokens", "--context-length", "--max-seq-len")
+LENGTHS = ("--max-model-len", "--max-total-tokens", "--context-length", "--max-seq-len")
 """vLLM, TGI, SGLang, TensorRT-LLM: a server does not start without room for one such sequence."""
 
 
@@ -165,8 +169,13 @@ def _model_name(programs: Iterable[ContainerProgram]) -> str | None:
     for program in programs:
         named = program.options.first(MODEL_OPTIONS)
         words = program.words
-        if named is None and "serve" in words[:6]:
-            after = words[list(words).index("serve") + 1 :]
+        serves = (
+            at
+            for at, word in enumerate(words)
+            if word == "serve" and (at < 6 or words[at - 1].rpartition("/")[2] == "vllm")
+        )
+        if named is None and (at := next(serves, None)) is not None:
+            after = words[at + 1 : at + 2]
             named = after[0] if after and not after[0].startswith("-") else None
         if named is None:
             named = next(
@@ -196,14 +205,14 @@ def _parameters_of(name: str) -> Fact[Decimal]:
 
 def _precision(programs: Iterable[ContainerProgram], name: str | None) -> Fact[str]:
     for program in programs:
-        chosen = program.options.first(QUANTIZATION_OPTIONS) or next(
-            (program.variables[k] for k in QUANTIZATION_VARIABLES if k in program.variables), None
-        )
+        chosen = program.options.first(QUANTIZATION_OPTIONS)
         if chosen is not None and chosen.lower() not in ("auto", "none"):
             return known(chosen.lower(), Provenance.INFERRED, program.container.place)
     named = _NAMED_PRECISION.search(name or "")
     if named is not None:
         return known(named[1].lower(), Provenance.INFERRED, f"model {name}")
+    if _NAMED_COMPRESSION.search(name or ""):
+        return unknown(f"model {name}", Provenance.INFERRED)
     return absent("precision", Provenance.INFERRED)
 
 

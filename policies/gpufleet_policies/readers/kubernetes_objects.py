@@ -26,7 +26,6 @@ from gpufleet_policies.readers import (
     eksctl,
     karpenter,
     kueue,
-    nodes,
     nvidia_configs,
     nvidia_objects,
     openshift,
@@ -67,7 +66,7 @@ Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 READERS: dict[tuple[str, str], Reader] = {
     ("", "ConfigMap"): nvidia_configs.config_map,
-    ("", "Node"): nodes.node,
+    ("", "Node"): cluster_objects.node,
     ("", "Namespace"): cluster_objects.namespace,
     ("", "ResourceQuota"): cluster_objects.quota,
     ("apps", "DaemonSet"): cluster_objects.exporter,
@@ -215,26 +214,13 @@ def object_locator(
     )
 
 
-_PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
-"""Path of the pod spec in a Pod, a controller and a CronJob."""
-
-
 def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
-    """Kinds of configuration that an object is validated with. Karpenter has only the machines of
-    its pools for pods that select one. A ClusterPolicy names a ConfigMap of counters."""
-    if kind == "ConfigMap":
-        if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
-            yield "gpu-operator-values"
-        return
-    pods = [mapping(inside(document, place)) for place in _PODS]
-    if any("nodeSelector" in pod and _asks(pod) for pod in pods):
-        yield "karpenter"
-
-
-def _asks(pod: dict[str, Any]) -> bool:
-    """Whether pods request GPUs."""
-    limits = [mapping(inside(c, "resources.limits")) for c in items(pod.get("containers"))]
-    return any("nvidia.com/gpu" in one for one in limits)
+    """Kinds of configuration that an object is validated with: a ClusterPolicy names a ConfigMap of
+    counters."""
+    if kind == "ConfigMap" and any(
+        str(key).endswith(".csv") for key in mapping(document.get("data"))
+    ):
+        yield "gpu-operator-values"
 
 
 def facts_of_object(
@@ -254,7 +240,7 @@ def facts_of_object(
     group = group_of(document.get("apiVersion"))
     locator = object_locator(document, name, urn, path, line)
     if locator.kind == "Pod":
-        yield from nodes.pod(document, locator)
+        yield from cluster_objects.pod(document, locator)
     if is_left_to_its_owner(document):
         return
     for found in (

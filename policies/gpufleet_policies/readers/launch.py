@@ -26,7 +26,6 @@ MEMORY_SHARE = ("--gpu-memory-utilization", "--mem-fraction-static", "--cuda-mem
 SEVERAL_PODS = names("option of several pods")
 """Options by which programs find each other across pods."""
 
-TENSOR_VARIABLES = ("NUM_SHARD", "TENSOR_PARALLEL_SIZE", "VLLM_TENSOR_PARALLEL_SIZE", "TP_SIZE")
 PROCESS_VARIABLES = ("NPROC_PER_NODE", "PET_NPROC_PER_NODE")
 TRAINERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "axolotl"})
 """Programs that only start training."""
@@ -62,13 +61,13 @@ def launch(
         return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
     nodes, meeting = _rendezvous(words, options, variables, place)
     return Launch(
-        tensor=_degree("tensor", TENSOR, TENSOR_VARIABLES, options, variables, stated, place),
-        pipeline=_degree("pipeline", PIPELINE, (), options, variables, stated, place),
-        data=_data(options, variables, stated, place),
+        tensor=_degree("tensor", TENSOR, options, stated, place),
+        pipeline=_degree("pipeline", PIPELINE, options, stated, place),
+        data=_data(options, stated, place),
         processes=_processes(words, options, variables, stated, trains, place),
         nodes=nodes,
         meeting=meeting,
-        memory_share=_share(options, variables, place),
+        memory_share=fact(options.single(MEMORY_SHARE), _part, place),
         spreads=_spreads(options, stated),
         trains=trains,
     )
@@ -85,29 +84,23 @@ def several_programs(words: Sequence[str]) -> bool:
 def _degree(
     name: str,
     options: Iterable[str],
-    names: Iterable[str],
     found: Options,
-    variables: Mapping[str, str],
     stated: Mapping[str, Any],
     place: str,
 ) -> Fact[int]:
     written = found.single(options)
-    if written is None:
-        written = next((variables[key] for key in names if key in variables), None)
     if written is None and stated.get(name) is not None:
         return fact(stated[name], _positive, f"{name} parallelism")
     return fact(written, _positive, place)
 
 
-def _data(
-    options: Options, variables: Mapping[str, str], stated: Mapping[str, Any], place: str
-) -> Fact[int]:
+def _data(options: Options, stated: Mapping[str, Any], place: str) -> Fact[int]:
     """Copies of the model in one pod; where the program spreads over several, in all of them."""
     local = fact(options.single(DATA_LOCAL), _positive, place)
     if local.is_absent:
         local = fact(stated.get("data_local"), _positive, place)
     if local.is_absent or _spreads(options, stated):
-        whole_size = _degree("data", DATA, (), options, variables, stated, place)
+        whole_size = _degree("data", DATA, options, stated, place)
         return unknown(place) if whole_size.is_absent and not local.is_absent else whole_size
     return local
 
@@ -177,11 +170,6 @@ def _rendezvous(
 
     where = fact(filled(address), lambda v: None if v == "?" else str(v), place)
     return fact(filled(nodes), _positive, place), where
-
-
-def _share(options: Options, variables: Mapping[str, str], place: str) -> Fact[Decimal]:
-    written = options.single(MEMORY_SHARE) or variables.get("CUDA_MEMORY_FRACTION")
-    return fact(written, _part, place)
 
 
 def _part(value: Any) -> Decimal | None:

@@ -39,13 +39,27 @@ def split_words(container: Container, variables: Mapping[str, str]) -> list[str]
     found = container.words
     parts: list[str] = []
     for word in found.value if found.is_known else ():
-        filled = word
-        if "$" in word:
-            filled = _REFERENCE.sub(lambda m: variables.get(m[1] or m[2] or m[3], m[0]), word)
-        parts.extend(filled.split())
+        parts.extend(one.strip("\"'") for one in _filled(word, variables).split() if one != "\\")
     if container.command.is_absent:
         parts.extend(variables.get(_MORE, "").split())
     return parts
+
+
+_ASSIGNMENT = re.compile(
+    r"""(?:^|[\s;])(?:export\s+)?([A-Za-z_]\w*)=(["']?)([^\s"'$`;&|()]+)\2(?=[\s;]|$)"""
+)
+
+
+def _filled(word: str, variables: Mapping[str, str]) -> str:
+    """A word with the variables, and with those that it sets itself, if it is a script; one that
+    has several values stays."""
+    if "$" not in word:
+        return word
+    known = dict(variables)
+    for name, _, value in _ASSIGNMENT.findall(word):
+        if known.setdefault(name, value) != value:
+            known[name] = f"${name}"
+    return _REFERENCE.sub(lambda m: known.get(m[1] or m[2] or m[3], m[0]), word)
 
 
 def read_options(words: Sequence[str]) -> Options:

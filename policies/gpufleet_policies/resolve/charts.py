@@ -29,7 +29,7 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
-from gpufleet.documents.paths import entries_at, text_at
+from gpufleet.documents.paths import entries_at, items_at, text_at, value_at
 from gpufleet.documents.shapes import mapping
 from gpufleet_policies.readers.document_text import read_documents, yaml_value
 from gpufleet_policies.readers.placeholders import is_filled_in
@@ -108,14 +108,35 @@ def parts_of(folder: str, tree: Tree) -> dict[str, str]:
             found[chart_name(one.name)] = path
         elif (one / "Chart.yaml").is_file():
             found[text_at(_data(f"{path}/Chart.yaml", tree), "name") or one.name] = path
+    for row in dependencies(folder, tree):
+        name, address = text_at(row, "name"), text_at(row, "repository")
+        if address.startswith("file://"):
+            found.setdefault(name, plain(posixpath.join(folder, address[len("file://") :])))
+        if name in found and text_at(row, "alias"):
+            found[text_at(row, "alias")] = found[name]
+    return found
+
+
+def dependencies(folder: str, tree: Tree) -> Iterator[Mapping[str, Any]]:
+    """The dependencies that a chart of the tree declares."""
     for file in ("Chart.yaml", "requirements.yaml"):
         for _, row in entries_at(_data(plain(f"{folder}/{file}"), tree), "dependencies"):
-            name, address = text_at(row, "name"), text_at(row, "repository")
-            if address.startswith("file://"):
-                found.setdefault(name, plain(posixpath.join(folder, address[len("file://") :])))
-            if name in found and text_at(row, "alias"):
-                found[text_at(row, "alias")] = found[name]
-    return found
+            yield row
+
+
+def installed_parts(
+    folder: str, values: Mapping[str, Any], tree: Tree
+) -> Iterator[tuple[str, str, str]]:
+    """Key of its values, name and version of each dependency of a chart that no condition, and no
+    tag, of these values switches off (pkg/chartutil/dependencies.go: the first condition that is a
+    boolean decides, else the tags)."""
+    for row in dependencies(folder, tree):
+        tags = [value_at(values, f"tags.{tag}") for _, tag in items_at(row, "tags")]
+        paths = text_at(row, "condition").strip().split(",")
+        switches = [on for one in paths if isinstance(on := value_at(values, one), bool)]
+        if (switches or [True in tags or False not in tags])[0]:
+            name = text_at(row, "name")
+            yield text_at(row, "alias") or name, name, text_at(row, "version")
 
 
 def texts_of(folder: str, tree: Tree, depth: int = 0) -> Iterator[bytes]:

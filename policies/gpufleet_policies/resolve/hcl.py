@@ -2,7 +2,7 @@
 
 Supported are blocks, attributes, texts, numbers, booleans, lists, objects, heredocs, `toset`,
 `tostring`, `jsonencode`, `yamldecode` and the like of literals, `file` of a text, and references to
-variables and locals of the caller and to `path.module`. Every other expression is UNKNOWN.
+what the caller knows, and to `path.module`. Every other expression is UNKNOWN.
 
 Source: hashicorp/hcl hclsyntax/spec.md.
 """
@@ -25,7 +25,7 @@ _LITERAL_CALLS = frozenset(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")
-_REFERENCE = re.compile(r"(?<!\$)\$\{\s*((?:var|local|path)\.[\w-]+)\s*\}")
+_REFERENCE = re.compile(r"(?<!\$)\$\{\s*([a-z]\w*(?:\.[\w-]+|\[\d+\])+)\s*\}")
 INSERTED = "__INSERTED__"
 """Replacement of an expression in a text of several lines."""
 _DEEPEST = 60
@@ -64,7 +64,7 @@ class Block:
 
 
 def read_hcl(text: str, known: Mapping[str, Any] | None = None) -> Block:
-    """The blocks of a file. `known` has values of `var.NAME` and `local.NAME`. Raises HclError."""
+    """The blocks of a file. `known` has the values of references: `var.NAME`. Raises HclError."""
     reader = _Reader(_tokens(text), known or {})
     whole = Block("")
     reader.body(whole, 0, until="")
@@ -198,10 +198,15 @@ class _Reader:
                     return FilePath(value) if isinstance(value, str) else UNKNOWN
                 return UNKNOWN if isinstance(value, FilePath) else value
             return UNKNOWN
-        if following.text == "." and token.text in ("var", "local", "path"):
-            self._at += 1
-            return self._known.get(f"{token.text}.{self._next().text}", UNKNOWN)
-        return UNKNOWN
+        start, path = self._at, token.text
+        while self._peek().kind != "end" and (
+            self._peek().text in (".", "[") or path[-1] in ".[" or path.count("[") > path.count("]")
+        ):
+            path += self._next().text
+        path = path.replace(".0.", "[0].")  # as Terraform 0.11 wrote it
+        if path not in self._known:
+            self._at = start  # an index may be an expression
+        return self._known.get(path, UNKNOWN)
 
     def _text(self, written: str) -> Any:
         parts = [_text(one) for one in _REFERENCE.split(written[1:-1])]

@@ -2,7 +2,8 @@
 
 A folder that no other one names as a module is a root. Its variables are known from
 `terraform.tfvars` and `*.auto.tfvars` alone, as a default can be replaced with each run; those of a
-module are known from its call, else its default.
+module are known from its call, else its default. References to literal values of resources are
+known inside of their module.
 
 Source: Terraform language: input variables, modules, files.
 
@@ -145,6 +146,9 @@ class Configuration:
         for _, block in self._blocks(names, variables):
             if block.kind == "locals":
                 known |= {f"local.{name}": value for name, value in block.attributes.items()}
+        for _, block in self._blocks(names, known):
+            if block.kind == "resource":
+                known |= dict(_references(block))
         for file, block in self._blocks(names, known):
             if block.kind == "resource" and len(block.labels) == 2:
                 if block.attributes.get("count") != 0:
@@ -192,10 +196,23 @@ class Configuration:
             return Block("")
 
 
+def _references(block: Block) -> Iterator[tuple[str, Any]]:
+    """How others refer to the literal values of a resource, and to those of its metadata."""
+    start = ".".join(block.labels)
+    yield from ((f"{start}.{name}", value) for name, value in block.attributes.items())
+    for below in block.blocks:
+        for name, value in below.attributes.items() if below.kind == "metadata" else ():
+            yield f"{start}.metadata[0].{name}", value
+
+
+_META = frozenset({"depends_on", "provider"})
+"""Arguments of Terraform itself, which are no values of the resource."""
+
+
 def values_of(block: Block) -> dict[str, Any]:
     """The values of a resource as a plan has them: blocks are lists, and dynamic blocks are
     UNKNOWN."""
-    values: dict[str, Any] = dict(block.attributes)
+    values = {name: one for name, one in block.attributes.items() if name not in _META}
     for below in block.blocks:
         if below.kind == "dynamic" and below.labels:
             values[below.labels[0]] = UNKNOWN

@@ -14,8 +14,7 @@ from gpufleet.messages import one_line
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rows import SHARED
 from gpufleet.rules.rule import Proof, Rule
-from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.configurations.groups import group_of
+from gpufleet_policies.configurations.codes import code_space, group_of
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.rules.checked import declares, verdict
 

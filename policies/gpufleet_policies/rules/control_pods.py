@@ -5,13 +5,12 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
-from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
-from gpufleet_policies.rules.gpu_requests import written_amounts
+from gpufleet_policies.rules.gpu_requests import FRACTIONS, written_amounts
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import GPU_LABELS, POOL_LABEL, candidates
 from gpufleet_policies.rules.written import written_rule
@@ -37,15 +36,7 @@ def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         if workload.ray is not None and group.name == "head":
             yield from _head(context, workload, group, others=len(holders) > 1)
         elif group.name == "Launcher" and len(holders) > 1:
-            yield finding(
-                where=f"group {group.name} ({group.place})",
-                found="the launcher requests a GPU, and so do its workers",
-                limit="a launcher starts processes on the workers and computes nothing",
-                alternative="remove the GPU from the launcher",
-                evidence={"group": group.name},
-                money=held(context, workload, group),
-                at_most=Level.ADVISORY,
-            )
+            yield on_control.say(group=group, money=held(context, workload, group))
         yield from _alongside(context, workload, group)
 
 
@@ -56,12 +47,10 @@ def _head(
     assert ray is not None
     declared = ray.head_gpu_count
     if declared.is_known and declared.value.strip("\"'") in ("0", "0.0"):
-        yield finding(
-            where=f"group head ({group.place})",
-            found="requests a GPU and starts Ray with num-gpus 0",
-            limit="Ray never schedules work on it",
-            alternative="remove the GPU from the head",
-            evidence={"num-gpus": declared.value},
+        yield on_control.say(
+            case="ray-counts-none",
+            group=group,
+            declared=declared,
             money=held(context, workload, group),
             remediation=tuple(
                 remove(*place)
@@ -71,13 +60,7 @@ def _head(
         )
     elif others and not declared.is_unknown and _scales(workload):
         # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
-        yield finding(
-            where=f"group head ({group.place})",
-            found="the head requests a GPU, and only groups of workers can become smaller",
-            limit="the head stays as long as the cluster: its GPUs cannot be scaled down",
-            alternative='write num-gpus: "0" in the head\'s rayStartParams and remove its GPU',
-            at_most=Level.ADVISORY,
-        )
+        yield on_control.say(case="head", group=group)
 
 
 def _scales(workload: WorkloadFacts) -> bool:
@@ -107,15 +90,14 @@ def _alongside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -
         if extra <= 0 or not total.is_known or total.value < 1:
             continue
         what = "a sidecar" if not container.init or container.restartable else "an init container"
-        yield finding(
-            where=container.where,
-            found=f"{what} requests {counts[id(container)]} x {GPU} next to the container that "
-            "computes",
-            limit="the pod holds them for its whole run",
-            evidence={"container": container.name, "gpus": int(counts[id(container)])},
-            alternative="remove the GPU from it",
+        yield on_control.say(
+            container.where,
+            case="sidecar",
+            what=what,
+            requested=counts[id(container)],
+            container=container,
+            gpus=int(counts[id(container)]),
             money=held(context, workload, group, Fraction(extra) / total.value),
-            at_most=Level.ADVISORY,
         )
 
 
@@ -143,22 +125,15 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
         if pin is not None and group.promised_gpus:
-            yield finding(
-                where=group.place,
-                found=f"sets num-gpus of Ray, selects GPU nodes by {pin}, and requests no GPU",
-                limit="without a limit the container sees no GPU, and another pod may hold it",
-                alternative=f"write `limits: {{{GPU}: 1}}`",
-                evidence={"label": pin},
-            )
+            yield without_gpu.say(group.place, pin=pin)
             continue
         if pin is not None:
-            yield finding(
-                where=group.place,
-                found=f"requests no GPU, and node label {pin} sends it to GPU nodes",
-                limit="it prevents the removal of a GPU node where nothing computes",
+            yield without_gpu.say(
+                group.place,
+                case="label",
+                pin=pin,
                 alternative=without_gpu.instead(label=pin),
                 money=_node(context, group),
-                evidence={"label": pin},
                 remediation=_without_pin(group, pin),
             )
             continue
@@ -166,15 +141,14 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         everything = any(one.tolerates_everything for one in own)
         served = workload.locator.kind in ("Deployment", "StatefulSet")
         if everything or (served and any(one.key == GPU for one in own)):
-            yield finding(
-                where=f"{group.place}.tolerations",
-                found=f"requests no GPU and tolerates {'every taint' if everything else GPU}",
-                limit="it may run on a GPU node and prevent its removal",
+            yield without_gpu.say(
+                case="taint",
+                group=group,
+                taints="every taint" if everything else GPU,
+                tolerates="everything" if everything else GPU,
                 alternative="name the taints it must tolerate"
                 if everything
                 else f"remove the toleration, or write `limits: {{{GPU}: 1}}`",
-                evidence={"tolerates": "everything" if everything else GPU},
-                at_most=Level.ADVISORY,
             )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.claims import DeviceClaim
 from gpufleet.cluster.pods import PodClaim
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext, once
@@ -24,11 +24,7 @@ def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
         if not request.is_gpu or not request.allocation.is_known:
             continue
         if request.allocation.value == "All":
-            yield finding(
-                where=request.place,
-                found=f"takes all devices of class {request.device_class.value} on a node",
-                evidence={"class": request.device_class.value},
-            )
+            yield takes_all.say(request.place, request=request)
 
 
 def _only_for_agents(context: RuleContext, claim: DeviceClaim) -> bool:
@@ -64,12 +60,12 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             claim = claim_of(context.surroundings, workload, one)
             if claim is None or not claim.asks_for_gpus:
                 continue
-            yield finding(
-                where=one.place,
-                found=f"claims GPUs through {claim.locator} and requests {group.gpu_resources[0]}",
+            yield requested_twice.say(
+                one.place,
+                claim=claim,
+                group=group,
                 alternative=requested_twice.instead(resource=group.gpu_resources[0]),
                 money=held(context, workload, group),
-                evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},
             )
 
 
@@ -83,12 +79,11 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         for one in reversed(group.claims):
             if one.name in used or one.name == "?":
                 continue
-            yield finding(
-                where=one.place,
-                found=f"claims {one.name}, and no container names it in resources.claims",
+            yield unused.say(
+                one.place,
+                one=one,
                 alternative=unused.instead(claim=one.place),
                 money=_devices(context, workload, group, one),
-                evidence={"claim": one.name},
                 remediation=(remove(one.place),),
             )
 
@@ -133,13 +128,7 @@ def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         if not found or not all(other.namespace for other in found):
             continue
         together = any(other.file == workload.locator.file for other in found)
-        yield finding(
-            where=one.place,
-            found=f"names {found[0]}, and the pods are in {here}",
-            alternative=f"write both into one namespace, such as {found[0].namespace}",
-            at_most=Level.MANDATORY if together else Level.ADVISORY,
-            evidence={"claim": found[0].name, "namespace": found[0].namespace},
-        )
+        yield elsewhere.say(one.place, found=found, here=here, certain=together)
 
 
 @written_rule("dra-shared-claim-multiplied")
@@ -154,8 +143,4 @@ def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             claim = claim_of(context.surroundings, workload, one)
             if claim is not None and (claim.configured or not claim.asks_for_gpus):
                 continue
-            yield finding(
-                where=one.place,
-                found=f"{group.pods.value} pods use the one claim {one.claim.value}",
-                evidence={"claim": one.claim.value, "pods": group.pods.value},
-            )
+            yield shared_claim.say(one.place, group=group, one=one)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
@@ -49,11 +49,7 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
             continue
         if value.strip().lower() in _NO_DEVICES:
             continue
-        yield finding(
-            where=f"container {container.name} ({container.place}.env)",
-            found=f"requests {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
-            evidence={"value": value},
-        )
+        yield overridden.say(container=container, value=value)
 
 
 @written_rule("gpu-program-without-gpu")
@@ -72,13 +68,12 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             why = None if idle else _why(group, container)
             if why is None:
                 continue
-            yield finding(
-                where=f"container {container.name} ({container.place}.resources)",
-                found=f"{why} and requests no GPU",
+            yield without_gpu.say(
+                container=container,
+                why=why,
                 alternative="use an image with a CPU build, such as vllm/vllm-openai-cpu"
                 if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
-                evidence={"image": container.image.found},
             )
 
 
@@ -134,10 +129,10 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             continue
         if group not in workload.running_groups():
             continue
-        yield finding(
-            where=container.where,
-            found=f"requests {container.gpu_resources[0]} and runs {what}",
-            alternative=f"remove {container.gpu_resources[0]}",
+        yield other_program.say(
+            container.where,
+            container=container,
+            what=what,
+            image=image,
             money=held(context, workload, group),
-            evidence={"image": image},
         )

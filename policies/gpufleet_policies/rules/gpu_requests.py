@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet.findings import Finding, finding
-from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.findings import Finding
+from gpufleet.findings.remediation import JsonPatch, add, remove, replace
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placement import candidates, possible_pools
@@ -50,12 +51,11 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
             if not is_gpu_resource(resource) or resource in container.limits:
                 continue
             written = amount.value.text if amount.is_known else "the same amount"
-            yield finding(
-                where=_where(container),
-                found=f"requests {resource} without a limit",
-                limit=f"a limit is required: {_refusal(workload)}",
+            yield request_without_limit.say(
+                _where(container),
+                resource=resource,
+                refusal=_refusal(workload),
                 alternative=request_without_limit.instead(resource=resource, amount=written),
-                evidence={"resource": resource},
                 remediation=_set_limit(container, resource, amount.value.text)
                 if amount.is_known
                 else (),
@@ -74,12 +74,13 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 continue
             if request.value.number == limit.value.number:
                 continue
-            yield finding(
-                where=_where(container),
-                found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
-                limit=f"both must be equal: {_refusal(workload)}",
+            yield request_differs.say(
+                _where(container),
+                request=request,
+                resource=resource,
+                bound=limit,
+                refusal=_refusal(workload),
                 alternative=request_differs.instead(resource=resource, limit=limit.value.text),
-                evidence={"resource": resource},
                 remediation=(
                     replace(limit.value.text, container.resources_place, "requests", resource),
                 )
@@ -96,12 +97,13 @@ def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             amount = container.gpus(resource)
             if not amount.is_known or amount.value.is_whole:
                 continue
-            yield finding(
-                where=f"container {container.name} ({amount.place or container.place})",
-                found=f"requests {amount.value.text} {resource}",
-                limit=f"only whole devices can be requested: {_refusal(workload)}",
+            yield not_integer.say(
+                container=container,
+                place=amount.place or container.place,
+                amount=amount,
+                resource=resource,
+                refusal=_refusal(workload),
                 alternative=_parts(context, group),
-                evidence={"resource": resource},
             )
 
 
@@ -148,12 +150,13 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             money = None
             if total.is_known and total.value and len(group.gpu_resources) == 1:
                 money = held(context, workload, group, Fraction(asked - 1, total.value))
-            yield finding(
-                where=f"container {container.name} ({amount.place or container.place})",
-                found=f"requests {asked} x {resource}, shares of a GPU",
+            yield over_one_share.say(
+                container=container,
+                place=amount.place or container.place,
+                asked=asked,
+                resource=resource,
                 alternative=over_one_share.instead(resource=resource),
                 money=money,
-                evidence={"resource": resource, "asked": asked},
                 remediation=_one_share(container, resource),
             )
 
@@ -188,12 +191,12 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
         ]
         if missing:
             share = _share_of_node(context, group, container)
-            yield finding(
-                where=_where(container),
-                found=f"requests a GPU and no {' and no '.join(missing)}",
+            yield without_cpu_memory.say(
+                _where(container),
+                lacks=" and no ".join(missing),
+                missing=missing,
                 alternative=without_cpu_memory.instead()
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
-                evidence={"missing": missing},
                 remediation=_set_requests(container, {n: share[n] for n in missing})
                 if share
                 else (),
@@ -248,3 +251,41 @@ def _set_requests(container: Container, amounts: dict[str, str]) -> JsonPatch:
     if container.requests:
         return tuple(add(value, place, "requests", name) for name, value in amounts.items())
     return (add(amounts, place, "requests"),)
+
+
+FRACTIONS = ("gpu-fraction", "gpu-memory")
+"""Annotations by which KAI's scheduler shares a GPU."""
+
+
+@written_rule("fraction-with-whole-gpu")
+def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
+    written = [name for name in FRACTIONS if name in workload.annotations]
+    if not written:
+        return
+    said = " and ".join(f"annotation {name}" for name in written)
+    holders = [
+        (group, container)
+        for group, container in workload.gpu_containers
+        if GPU in container.gpu_resources
+    ]
+    if len(written) > 1 and not holders:
+        yield fraction_and_whole.say(written=written, said=said)
+    for group, container in holders:
+        part = _part_of_gpu(workload.annotations.get(FRACTIONS[0]))
+        place = container.resources_place
+        yield fraction_and_whole.say(
+            case="both",
+            container=container,
+            place=place or container.place,
+            said=said,
+            written=written,
+            alternative=fraction_and_whole.instead(),
+            money=held(context, workload, group, 1 - part) if part is not None else None,
+            remediation=tuple(remove(*one) for one in written_amounts(container, (GPU,))),
+        )
+
+
+def _part_of_gpu(text: str | None) -> Fraction | None:
+    part = decimal(text)
+    return Fraction(part) if part is not None and 0 < part < 1 else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import Money
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
@@ -44,12 +44,14 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             resource = container.gpu_resources[0]
             amount = container.gpus(resource)
             asked = amount.value.text if amount.is_known else "some"
-            yield finding(
-                where=container.where,
-                found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
+            yield idle_command.say(
+                container.where,
+                asked=asked,
+                source=container.source(resource),
+                waiting=waiting,
+                resource=resource,
                 alternative=idle_command.instead(),
                 money=_while_it_waits(held(context, workload, group), group, waiting),
-                evidence={"resource": resource, "command": waiting},
             )
 
 
@@ -87,12 +89,12 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         test = ends_at_once(container)
         if test is None:
             continue
-        yield finding(
-            where=container.where,
-            found=f"runs `{test}`, which ends, in a {kind}",
+        yield oneshot.say(
+            container.where,
+            test=test,
+            kind=kind,
             alternative="write `restartPolicy: Never`" if kind == "Pod" else oneshot.instead(),
             money=held(context, workload, group),
-            evidence={"command": test},
         )
 
 
@@ -170,16 +172,17 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
     for group in workload.running_groups():
         if group.place not in holders or not group.deadline_seconds.is_absent:
             continue
-        yield finding(
-            where=group.place,
-            found=f"an interactive {workload.locator.kind} holds a GPU, and {ends}",
+        yield without_culling.say(
+            group.place,
+            workload=workload,
+            ends=ends,
+            mode=mode,
             alternative="write an hour as the culler's timeout"
             if culled.is_known
             else "enable the culler and state it with "
             'gpufleet.dev/culled-after-seconds: "3600", or set activeDeadlineSeconds',
+            certain=context.is_nonproduction(workload),
             money=held(context, workload, group, _UNUSED_PART),
-            evidence={"kind": workload.locator.kind, "mode": mode.found},
-            at_most=Level.MANDATORY if context.is_nonproduction(workload) else Level.ADVISORY,
         )
         if culled.is_known:
             return  # its timeout is one, whatever the profiles

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
@@ -45,13 +45,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     field = workload.deadline_seconds.place
     if all(_ends(group) for group in workload.pod_groups if group.gpu_resources):
         return
-    yield finding(
-        where=field,
-        found="no deadline is set",
-        alternative=f"set {field} to about twice the expected run",
-        evidence={"field": field},
-        remediation=_deadline(workload, field),
-    )
+    yield without_deadline.say(field, field=field, remediation=_deadline(workload, field))
 
 
 def _ends(group: PodGroup) -> bool:
@@ -84,13 +78,10 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     patch = [add(value=True, place=place)]
     if job is not None and job.time_to_live.is_absent:
         patch.append(add(SOON_SECONDS, job.time_to_live_place))
-    yield finding(
-        where=place,
-        found="is not true, and no deletionStrategy deletes the cluster",
-        alternative=f"write `shutdownAfterJobFinishes: true` and `ttlSecondsAfterFinished: "
-        f"{SOON_SECONDS}`",
+    yield cluster_outlives.say(
+        place,
+        soon_seconds=SOON_SECONDS,
         money=held(context, workload, workload.gpu_containers[0][0]),
-        evidence={"shutdownAfterJobFinishes": False},
         remediation=tuple(patch),
     )
 
@@ -108,13 +99,11 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     ):
         if not number.is_known or number.value <= limit:
             continue
-        yield finding(
-            where=place,
-            found=f"may start {number.value} times again",
-            limit=f"more than {limit} retries hide a broken job, and no deadline ends it",
-            alternative=f"write at most {limit}, or a deadline over all of them",
+        yield many_retries.say(
+            place,
+            number=number,
+            bound=limit,
             money=held(context, workload, group, kind=AmountKind.EXPOSURE),
-            evidence={"retries": number.value},
         )
 
 
@@ -126,10 +115,8 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         return
     if job.concurrency.found != "Allow" or not workload.deadline_seconds.is_absent:
         return
-    yield finding(
-        where="spec.concurrencyPolicy",
-        found=f"runs may overlap: one starts by `{job.schedule.value}`, and none has to end",
+    yield overlaps.say(
+        job=job,
         money=held(context, workload, workload.gpu_containers[0][0], kind=AmountKind.EXPOSURE),
-        evidence={"schedule": job.schedule.value},
         remediation=(add("Forbid", "spec.concurrencyPolicy"),),
     )

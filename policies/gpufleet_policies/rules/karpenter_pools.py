@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import KarpenterFacts, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
@@ -49,10 +49,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Find
             continue
         money = nodes_money(context, pool, 1, AmountKind.EXPOSURE)
         if karpenter.consolidate_after.found == "Never":
-            yield finding(
-                where=f"{_DISRUPTION}.consolidateAfter",
-                found="consolidateAfter is Never, so empty GPU nodes stay",
-                alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
+            yield never_consolidates.say(
                 money=money,
                 remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="5m"),
             )
@@ -60,12 +57,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Find
         budgets = karpenter.budgets.value if karpenter.budgets.is_known else ()
         blocked = [i for i, one in enumerate(budgets) if one.always_zero_for("Empty")]
         if blocked:
-            yield finding(
-                where=f"{_DISRUPTION}.budgets[{blocked[0]}]",
-                found="a budget of 0 nodes without a schedule forbids removing empty nodes",
-                alternative="give the budget a schedule and duration, or reasons without Empty",
-                money=money,
-            )
+            yield never_consolidates.say(case="budget", blocked=blocked, money=money)
 
 
 @written_rule("karpenter-never-expires", NodePool)
@@ -73,11 +65,7 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter: Never`; an absent field means 720 hours."""
     for _, karpenter in _dynamic(context, subject):
         if karpenter.expire_after.found == "Never":
-            yield finding(
-                where="spec.template.spec.expireAfter",
-                found="expireAfter is Never",
-                remediation=(add("720h", "spec.template.spec", "expireAfter"),),
-            )
+            yield never_expires.say(remediation=(add("720h", "spec.template.spec", "expireAfter"),))
 
 
 @written_rule("karpenter-disrupts-training", NodePool)
@@ -100,10 +88,9 @@ def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Findi
         because = _for_training(context, pool)
         if because is None:
             continue
-        yield finding(
-            where=f"{_DISRUPTION}.consolidationPolicy",
-            found=f"{karpenter.policy.value} after {karpenter.consolidate_after.value}, and "
-            f"{because}",
+        yield disrupts_training.say(
+            karpenter=karpenter,
+            because=because,
             remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="30m"),
         )
 
@@ -142,10 +129,9 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]
             stays = workload.annotations.get("karpenter.sh/do-not-disrupt") == "true"
             groups = workload.running_groups() if stays else ()
             if any(accepts(context, pool, group) is not False for group in groups):
-                yield finding(
-                    where="spec.template.spec.expireAfter",
-                    found=f"nodes expire after {karpenter.expire_after.value}, and "
-                    f"{workload.locator} has karpenter.sh/do-not-disrupt: true",
+                yield expiry_blocked.say(
+                    karpenter=karpenter,
+                    workload=workload,
                     money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
                     remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
                 )
@@ -164,9 +150,8 @@ def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         hours = Fraction(min(after.value, 86_400) - _SLOW_SECONDS, 3600)  # of a day
         whole = nodes_money(context, pool, 1, AmountKind.WASTE)
         price = whole.micro_usd_per_hour
-        yield finding(
-            where=f"{_DISRUPTION}.consolidateAfter",
-            found=f"an empty node stays {karpenter.consolidate_after.value}",
+        yield slow.say(
+            karpenter=karpenter,
             money=Money(
                 AmountKind.WASTE,
                 None if price is None else price * hours / 24,

@@ -1,21 +1,23 @@
-"""MIG layouts that leave unusable parts of a GPU."""
+"""MIG between layouts, operators and workloads: unusable slices, names that match nothing."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.cluster import FleetFacts
+from gpufleet.cluster import FleetFacts, WorkloadFacts
+from gpufleet.cluster.container import MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
-from gpufleet_policies.rules.pools import gpu_pools
+from gpufleet_policies.rules.pools import all_pools, gpu_pools
 from gpufleet_policies.rules.published import geometry as shape_of
-from gpufleet_policies.rules.published import layouts_of
+from gpufleet_policies.rules.published import layout_name, layouts_of, strategy
+from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.written import written_rule
 
 
@@ -56,19 +58,21 @@ def _validate_pool(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
         alike = sum(dict(layout) == dict(devices) for layout in layouts)
         part = Fraction(lost * alike, shape.compute_slices * len(layouts))
         stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
-        yield finding(
-            where=where,
-            found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
-            f"{shape.compute_slices} compute slices each",
-            limit="a layout should leave no slices that no profile fits into",
+        yield stranded_slices.say(
+            where,
+            layout=_spelled(dict(devices)),
+            alike=alike,
+            gpus=len(layouts),
+            lost=lost,
+            shape=shape,
             alternative=f"partition them into {better}" if better else "use another GPU",
-            money=saving(context, pool, nodes, part, "the part no instance can use"),
-            at_most=Level.MANDATORY if stops else Level.ADVISORY,
+            certain=stops,
             evidence={
                 **({"config": name or ""} if compiled is None else {}),
                 "devices": dict(devices),
                 "stranded": lost,
             },
+            money=saving(context, pool, nodes, part, "the part no instance can use"),
         )
 
 
@@ -104,14 +108,15 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Fin
                 ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
                 key=lambda pair: pair[0],
             )
-            yield finding(
-                where=f"{subject.place} {name}".strip(),
-                found=f"{_spelled(layout)} strands {lost} of {shape.compute_slices} compute slices "
-                "of each GPU",
-                limit="a layout should leave no slices that no profile fits into",
+            yield stranded_slices.say(
+                f"{subject.place} {name}".strip(),
+                case="unused",
+                profiles=_spelled(layout),
+                lost=lost,
+                shape=shape,
+                name=name,
+                layout=layout,
                 alternative=f"partition them into {better}" if better else "use another GPU",
-                at_most=Level.ADVISORY,
-                evidence={"config": name, "devices": layout, "stranded": lost},
             )
 
 
@@ -154,11 +159,91 @@ def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         if row is None or size.value in offered:
             continue
         sizes = ", ".join(offered)
-        yield finding(
-            where=f"{pool.shared.place}.gpuPartitionSize",
-            found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
+        yield infeasible.say(
+            pool=pool,
+            size=size,
+            row=row,
+            allowed=list(offered),
             limit=f"GKE offers {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
             alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
-            evidence={"size": size.value, "allowed": list(offered)},
+        )
+
+
+def _differ(layouts: tuple[dict[str, int], ...]) -> bool:
+    profiles = {tuple(sorted(layout)) for layout in layouts}
+    return len(profiles) > 1 or any(len(layout) > 1 for layout in layouts)
+
+
+@written_rule("mig-single-strategy-with-mixed-layout", (MigLayouts, NodePool))
+def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Finding]:
+    """The strategy `single`, also the operator's default, and profiles that differ on a node.
+
+    A layout that a pool's label selects is checked with the pool's GPUs; a finding about a layout
+    that no pool here selects is advice, because the layout may be unused.
+    """
+    if isinstance(subject, MigLayouts):
+        if strategy(context).found != "single":
+            return
+        selected = {layout_name(context, pool) for pool in all_pools(context)}
+        names = [
+            name
+            for name, entries in subject.layouts.items()
+            if name not in selected
+            and _differ(
+                tuple(dict(e.devices) if e.enabled else {} for e in entries if not e.filters)
+            )
+        ]
+        if names:
+            yield single_mixed.say(
+                f"{subject.place} {names[0]}".strip(),
+                case="unused",
+                listed=_listed(names),
+                names=names,
+            )
+        return
+    for pool in gpu_pools(context, subject):
+        if strategy(context, pool).found != "single":
+            continue
+        name = layout_name(context, pool)
+        layouts = None if name is None else layouts_of(context, pool, name)
+        if layouts is None or not _differ(tuple(dict(one) for one in layouts)):
+            continue
+        yield single_mixed.say(
+            name=name,
+            gpus=len(layouts),
+            config=name or "",
+            money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
+        )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} others"
+
+
+@written_rule("mig-slices-beyond-one")
+def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """A container that starts a server or names a tensor parallel size, or that names slices of
+    several kinds, of which the device plugin's variable names one. Other programs may start a
+    process for each slice."""
+    del context
+    for group, container in workload.gpu_containers:
+        counts = {
+            resource: asked.value.number
+            for resource in container.gpu_resources
+            if resource.startswith(MIG_PREFIX) and not resource.endswith(SHARED_SUFFIX)
+            if (asked := container.gpus(resource)).is_known
+        }
+        if sum(counts.values()) < 2 or container.init or container.claimed:
+            continue
+        spreads = (container.launch.tensor.found or 1) > 1
+        if len(counts) < 2 and not spreads and serving(workload) is None:
+            continue
+        if group not in workload.running_groups():
+            continue
+        yield slices_beyond_one.say(
+            container=container,
+            words="requests " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
+            evidence={name: int(number) for name, number in counts.items()},
         )

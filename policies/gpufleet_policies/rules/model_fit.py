@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
@@ -81,19 +81,14 @@ def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         if found is None:
             continue
         hardware = request.hardware
-        yield finding(
-            where=request.where,
-            found=request.found,
-            limit=found.limit,
-            alternative=found.alternative,
+        yield oversized.say(
+            request.where,
+            request=request,
+            found=found,
+            hardware=hardware,
+            certain=found.stops,
             money=waste(workload, request.group.pods, found.saved, found.price, hardware.because),
             provenance=request.need.provenance,
-            at_most=Level.MANDATORY if found.stops else Level.ADVISORY,
-            evidence={
-                "need_bytes": request.need.bytes,
-                "gpu": hardware.gpu,
-                "cheaper_here": found.here,
-            },
         )
 
 
@@ -308,12 +303,14 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         need = memory_need(workload.intent, context.catalogue)
         wanted = max(weights.bytes, 0 if need is None else need.bytes)
         shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
-        yield finding(
-            where=container.where,
-            found=f"requests {held.asked} = {held.what}, and the weights of the model take "
+        yield too_small.say(
+            container.where,
+            words=f"requests {held.asked} = {held.what}, and the weights of the model take "
             f"{weights}" + (f", the cache of {tokens:,} tokens {gib(cache)}" if cache else ""),
-            limit=f"{gib(room)}{part} cannot hold them: the server ends while it loads, and keeps "
-            "its GPUs while it restarts",
+            memory=gib(room),
+            part=part,
+            weights=weights,
+            room=room,
             alternative=f"write --max-model-len {tokens * (room - weights.bytes) // cache} or "
             "less, or take more or larger GPUs with a tensor parallel size to match"
             if cache
@@ -321,9 +318,8 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             if shared is not None
             else "take more or larger GPUs with a tensor parallel size to match, or a quantised "
             "model",
-            provenance=weights.provenance,
+            certain=not (held.of_any),
             money=held_money(context, workload, group),
-            evidence={"weights_bytes": weights.bytes, "memory_bytes": room},
-            at_most=Level.ADVISORY if held.of_any else Level.MANDATORY,  # newer ones may have more
+            provenance=weights.provenance,
         )
         return

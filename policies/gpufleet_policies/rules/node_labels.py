@@ -11,7 +11,7 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.contract.programs.karpenter_keys import gpu_names
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.gke import GKE_ACCELERATOR
 from gpufleet_policies.rules.hardware import GKE_PARTITION, GKE_STRATEGY, SHARING_LABELS
@@ -106,13 +106,13 @@ def _impossible(
     )
     if limit is not None:
         wanted = ", ".join(f"{count} x {resource}" for resource, count in asked.items())
-        yield finding(
-            where=group.where,
-            found=f"requests {wanted} on nodes that no cluster has",
-            limit=f"{limit.why}; {limit.then}",
-            alternative=limit.instead,
+        yield selects_no_node.say(
+            group.where,
+            wanted=wanted,
+            bound=limit,
+            resources=dict(asked),
+            labels=[str(one) for one in named],
             at_most=limit.at_most,
-            evidence={"resources": dict(asked), "labels": [str(one) for one in named]},
         )
 
 
@@ -237,15 +237,7 @@ def _not_shared(
     if GPU in asked and products and all(shared) and shared:
         plain = [value for value in sorted(products) if not value.endswith("-SHARED")]
         if len(plain) == len(products):
-            yield finding(
-                where=f"{group.place}.nodeSelector",
-                found=f"{PRODUCT_LABEL}: {plain[0]} with {configs[0].locator.name}",
-                limit="nodes whose GPUs are shared under their own name have the label with "
-                "the suffix -SHARED: there the pod stays Pending",
-                alternative=f"write {plain[0]}-SHARED, or request the nodes without shares",
-                at_most=Level.ADVISORY,  # other nodes may have another configuration
-                evidence={"label": PRODUCT_LABEL, "value": plain[0]},
-            )
+            yield selects_no_node.say(case="shared", group=group, plain=plain, configs=configs)
 
 
 @lru_cache(maxsize=8)
@@ -274,14 +266,13 @@ def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
                 near = nearest_types(value, catalogue.instances)
             else:
                 continue
-            yield finding(
-                where=f"{group.place}.nodeSelector",
-                found=f"{label}: {value} is not known",
-                limit="labels are compared exactly: where no node has the value, the "
-                "pod stays Pending",
+            yield selects_no_node.say(
+                case="name",
+                group=group,
+                label=label,
+                value=value,
+                nearest=list(near),
                 alternative=f"write {' or '.join(near)}" if near else "look the name up",
-                at_most=Level.ADVISORY,
-                evidence={"label": label, "value": value, "nearest": list(near)},
             )
 
 

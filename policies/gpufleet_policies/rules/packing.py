@@ -9,7 +9,7 @@ from math import ceil
 
 from gpufleet.cluster import Locator, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, replace
 from gpufleet.rules.context import RuleContext, SameObject, once
@@ -93,19 +93,19 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         cores = None if shape.cores is None else shape.cores * share
         memory = None if shape.memory_bytes is None else shape.memory_bytes * share
         asks = _too_much(best, cores, memory)
-        yield finding(
-            where=group.place,
-            found=f"each pod requests {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
-            "GPUs "
-            f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
+        yield strands.say(
+            group.place,
+            asks=" and ".join(asks),
+            best=best,
+            shape=shape,
+            stranded=stranded,
             limit=f"{stranded} GPUs of every node stay empty"
             if best.pods
             else "the pod stays Pending",
             alternative="request the pod's share of the node: at most "
             + " and ".join(_shares(cores, memory)),
+            certain=2 * stranded >= shape.gpus,
             money=_stranded_money(workload, group, best) if best.pods else None,
-            at_most=Level.MANDATORY if 2 * stranded >= shape.gpus else Level.ADVISORY,
-            evidence={"machine": shape.name, "fits": best.pods, "stranded": stranded},
             remediation=_smaller(group, cores, memory),
         )
 
@@ -176,11 +176,11 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         nodes = ceil(group.pods.value / one.by_gpus)
         fitting = [n for n in range(1, one.shape.gpus + 1) if one.shape.gpus % n == 0]
-        yield finding(
-            where=group.place,
-            found=f"each pod requests {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
-            limit=f"{rest} of every node stay empty, and no declared workload fits on them",
-            alternative=f"request {', '.join(map(str, fitting))}, or add smaller workloads",
+        yield does_not_divide.say(
+            group.place,
+            one=one,
+            rest=rest,
+            fitting=", ".join(map(str, fitting)),
             money=waste(
                 workload,
                 group.pods,
@@ -188,8 +188,6 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 one.shape.micro_usd_per_gpu_hour,
                 f"{nodes} nodes {one.shape.priced}",
             ),
-            at_most=Level.ADVISORY,
-            evidence={"gpus": one.gpus, "of": one.shape.gpus},
         )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts, known
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import replace
 from gpufleet.rules.context import RuleContext
@@ -101,15 +101,13 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             )
             if place and GPU in amounts and found.container.launch.gpus.is_known
         )
-        yield finding(
-            where=found.container.where,
-            found=f"requests {found.asked} x {found.source}{found.of} and starts processes on "
-            f"{found.opened}",
-            limit=f"{found.asked - found.opened} of them stay idle",
-            alternative=f"{found.write(fewer)}, or raise the parallel size",
+        yield exceeds.say(
+            found.container.where,
+            found=found,
+            idle=found.asked - found.opened,
+            less=found.write(fewer),
             money=held(context, workload, found.group, idle),
             provenance=found.provenance,
-            evidence={"asked": found.asked, "opened": found.opened},
             remediation=patch,
         )
     yield from _serving(context, workload)
@@ -140,14 +138,13 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
     used = ray.serving_gpus.value
     if holding is None or used >= total:
         return
-    yield finding(
-        where=ray.serving_gpus.place,
-        found=f"its applications can use {used} GPUs, and the cluster holds {total}",
-        limit=f"{total - used} of them stay idle",
-        alternative="lower the replicas of the worker group, or raise num_replicas",
+    yield exceeds.say(
+        ray.serving_gpus.place,
+        case="ray-serve",
+        used=used,
+        total=total,
+        idle=total - used,
         money=held(context, workload, holding, Fraction(total - used, total)),
-        at_most=Level.ADVISORY,  # room for a rolling upgrade may be meant
-        evidence={"asked": total, "opened": used},
     )
 
 
@@ -159,26 +156,17 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     for group in workload.pod_groups:
         asked = group.pod_gpus(GPU)
         if asked.is_known and 0 < asked.value < group.promised_gpus:
-            yield finding(
-                where=group.place,
-                found=f"sets num-gpus {group.promised_gpus} and requests {asked.value} x {GPU}",
-                limit="tasks that Ray gives one of the others fail: no such device",
-                alternative="leave num-gpus out: KubeRay writes what the container requests",
-                at_most=Level.ADVISORY,
-                evidence={"asked": asked.value, "opened": group.promised_gpus},
-            )
+            yield below.say(group.place, case="ray", group=group, asked=asked)
     for found in _compared(workload):
         if found.opened <= found.asked:
             continue
         needed = -(-found.opened // found.pods)
-        yield finding(
-            where=found.container.where,
-            found=f"starts processes on {found.opened} GPUs and requests {found.asked} x "
-            f"{found.source}{found.of}",
-            alternative=f"{found.write(needed)}, or a smaller parallel size",
+        yield below.say(
+            found.container.where,
+            found=found,
+            more=found.write(needed),
             money=held(context, workload, found.group, kind=AmountKind.STANDING),
             provenance=found.provenance,
-            evidence={"asked": found.asked, "opened": found.opened},
         )
 
 
@@ -191,9 +179,4 @@ def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
     total, holding = _standing(workload)
     if holding is None or ray.serving_gpus.value <= total:
         return
-    yield finding(
-        where=ray.serving_gpus.place,
-        found=f"its applications may grow to {ray.serving_gpus.value} GPUs, and the cluster has "
-        f"{total}",
-        evidence={"asked": ray.serving_gpus.value, "standing": total},
-    )
+    yield serve_exceeds.say(ray.serving_gpus.place, ray=ray, total=total)

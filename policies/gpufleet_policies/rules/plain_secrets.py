@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.written import written_rule
 
@@ -14,8 +14,4 @@ def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     password, such as those of proxies. No message repeats the value."""
     for _, container in workload.gpu_containers:
         for place, kind in container.plain_secrets:
-            yield finding(
-                where=f"container {container.name} ({place})",
-                found=f"holds {kind}",
-                evidence={"field": place, "kind": kind},
-            )
+            yield plain_secret.say(container=container, place=place, kind=kind)

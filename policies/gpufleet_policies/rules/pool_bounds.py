@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
@@ -41,10 +41,11 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         if found.gpus <= most or pool.is_committed or declared:
             continue  # a fleet's nodes.max is meant: its budget is the limit, in its files too
         cost = found.micro_usd_per_hour
-        yield finding(
-            where=place(pool, pool.size.maximum_place),
-            found=f"{found.because} allows {int(found.gpus)} GPUs",
-            limit=f"a pool of more than {most} GPUs must be confirmed (thresholds.maxGpus)",
+        yield unbounded.say(
+            place(pool, pool.size.maximum_place),
+            found=found,
+            gpus=int(found.gpus),
+            most=most,
             alternative=_lower(pool, most),
             money=Money(
                 AmountKind.EXPOSURE,
@@ -52,20 +53,18 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
                 found.gpus,
                 f"largest size by {found.because}",
             ),
-            evidence={"gpus": int(found.gpus), "limit": most},
         )
 
 
 def _endless(context: RuleContext, pool: NodePool, found: LargestSize) -> Finding:
     is_karpenter = pool.karpenter is not None
-    return finding(
-        where=place(pool, pool.size.maximum_place),
-        found=f"{found.because}: the number of GPUs, and their cost, is unbounded",
-        limit="every GPU pool needs a largest size",
+    return unbounded.say(
+        place(pool, pool.size.maximum_place),
+        case="endless",
+        found=found,
         alternative='write spec.limits: {"nvidia.com/gpu": N}'
         if is_karpenter
         else "write a largest size",
-        evidence={"cause": found.because},
         remediation=(add({"nvidia.com/gpu": str(context.thresholds.max_gpus)}, "spec", "limits"),)
         if is_karpenter and not (pool.karpenter and pool.karpenter.limits)
         else (),
@@ -85,11 +84,10 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[F
     most = context.thresholds.max_gpus
     if limit.maximum.is_known and limit.maximum.value > most:
         name = limit.gpu.value if limit.gpu.is_known else "GPUs"
-        yield finding(
-            where="clusterAutoscaling.resourceLimits",
-            found=f"auto-provisioning may make {limit.maximum.value} x {name}",
-            limit=f"more than {most} GPUs must be confirmed (thresholds.maxGpus)",
-            alternative=f"lower the maximum to {most}, or raise maxGpus",
+        yield autoprovisioning.say(
+            bound=limit,
+            name=name,
+            most=most,
             money=Money(
                 AmountKind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"
             ),
@@ -102,12 +100,11 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     for pool in gpu_pools(context, subject):
         if pool.warm_nodes.is_known and pool.warm_nodes.value > 0:
             stopped = "STOPPED" if pool.maker is Maker.EKS else "Stopped"
-            yield finding(
-                where=pool.warm_nodes.place,
-                found=f"{pool.warm_nodes.value} running node(s) wait in the warm pool",
-                alternative=f"write poolState: {stopped}",
+            yield warm_pool.say(
+                pool.warm_nodes.place,
+                pool=pool,
+                stopped=stopped,
                 money=nodes_money(context, pool, pool.warm_nodes.value, AmountKind.WASTE),
-                evidence={"warm": pool.warm_nodes.value},
                 remediation=setting(pool, stopped, pool.warm_nodes.place),
             )
 
@@ -133,14 +130,11 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding
     idle = reserved.count.value - reachable
     if idle > 0:
         who = ", ".join(pool.name for pool in users) or "no pool"
-        yield finding(
-            where="instanceCount",
-            found=f"{reserved.count.value} machines are reserved, and {who} can use "
-            f"{reachable} of them at most",
-            limit="an unused reservation costs as much as a used one",
-            alternative="raise the pools' largest size, or return the rest",
+        yield reservation.say(
+            reserved=reserved,
+            who=who,
+            reachable=reachable,
             money=_idle_money(context, reserved, idle),
-            evidence={"reserved": reserved.count.value, "reachable": reachable},
         )
         return
     yield from _unselected(context, reserved, users)
@@ -169,12 +163,9 @@ def _unselected(
         for group in workload.pod_groups:
             if any(accepts(context, pool, group) is not False for pool in users):
                 return
-    yield finding(
-        where="instanceCount",
-        found=f"{', '.join(pool.name for pool in users)} can use the reservation, and no workload "
-        "here can run on it",
-        limit="an unused reservation costs as much as a used one",
-        alternative="let a workload select the pool, or return the reservation",
+    yield reservation.say(
+        case="unselected",
+        names=", ".join(pool.name for pool in users),
         money=_idle_money(context, reserved, reserved.count.value),
     )
 

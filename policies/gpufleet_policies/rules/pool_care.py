@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, Level
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
@@ -37,8 +37,8 @@ _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """No taint with effect NoSchedule. The only pool of a cluster must not be tainted.
 
-    Advice where it is not known whether another pool exists, and on GKE, which adds the taint
-    `nvidia.com/gpu` itself when a pool without GPUs exists first.
+    Advice where it is not known whether another pool exists. GKE adds the taint `nvidia.com/gpu`
+    itself where a pool without GPUs is there.
     """
     for pool in validated_pools(context, subject):
         if pool.taints.is_unknown or _tainted(pool):
@@ -46,17 +46,17 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         if not pool.is_mixed and (not pool.is_certainly_gpu or pool.is_shape_open):
             continue
         others = _others(context, pool)
-        if others is False:
+        if others is False or (others and pool.maker is Maker.GKE):
             continue
-        certain = others is True and pool.maker is not Maker.GKE and not pool.is_mixed
+        certain = others is True and not pool.is_mixed
         gke = " (GKE adds one if a pool without GPUs exists first)"
-        yield finding(
-            where=pool.taints_place or "taints",
-            found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
+        yield untainted.say(
+            pool.taints_place or "taints",
+            words="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
             alternative="add the taint nvidia.com/gpu=present:NoSchedule"
             + (" to a separate pool for the machines with GPUs" if pool.is_mixed else ""),
+            certain=certain,
             money=None if pool.is_mixed else nodes_money(context, pool, 1, AmountKind.EXPOSURE),
-            at_most=Level.MANDATORY if certain else Level.ADVISORY,
             remediation=() if pool.is_mixed else _taint(pool),
         )
 
@@ -96,10 +96,9 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         if (pool.capacity.found or frozenset()) & {"queued", "flexStart"}:
             continue
         eks = pool.maker is Maker.EKS
-        yield finding(
-            where=pool.repair_place,
-            found="automatic repair is off",
-            alternative=f"write {pool.repair_place}: true",
+        yield without_repair.say(
+            pool.repair_place,
+            pool=pool,
             remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
             if eks and patchable(pool)
             else setting(pool, True, pool.repair_place),
@@ -120,10 +119,9 @@ def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Findi
             continue
         if _ACCELERATOR in pool.labels or (not pool.labels_known and pool.maker is Maker.EKS):
             continue
-        yield finding(
-            where="labels" if pool.maker is Maker.EKS else "tags",
-            found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
-            alternative=f"label its nodes {_ACCELERATOR}: {_short(pool)}",
+        yield accelerator_label.say(
+            "labels" if pool.maker is Maker.EKS else "tags",
+            name=_short(pool),
             money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             remediation=setting(pool, _short(pool), "labels", _ACCELERATOR)
             if pool.maker is Maker.EKS and pool.labels
@@ -190,13 +188,8 @@ def _ownerless(
     place: str,
     at_most: Level = Level.MANDATORY,
 ) -> Finding:
-    return finding(
-        where=place,
-        found=f"lacks {', '.join(missing)}",
-        limit=f"GPU capacity must have {', '.join(wanted)}",
-        alternative=owner_tags.instead(),
-        evidence={"missing": missing},
-        at_most=at_most,
+    return owner_tags.say(
+        place, missing=missing, wanted=wanted, alternative=owner_tags.instead(), at_most=at_most
     )
 
 

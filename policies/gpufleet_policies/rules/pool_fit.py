@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price
@@ -55,11 +55,12 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             (p.gpus_per_node.value for p in pools if p.gpus_per_node.is_known), default=1
         )
         gpu_hour = Fraction(listed - spot, per_node)
-        yield finding(
-            where=group.where,
-            found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
-            f"{name} on demand only, at {usd_hour(listed)}",
-            limit=f"{name} sells as spot for at most {usd_hour(spot)}",
+        yield interruptible.say(
+            group.where,
+            names=", ".join(pool.name for pool in pools),
+            name=name,
+            listed=usd_hour(listed),
+            spot=usd_hour(spot),
             alternative=_spot_pool(pools[0]),
             money=Money(
                 AmountKind.WASTE,
@@ -104,7 +105,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         names = ", ".join(pool.name for pool in pools)
         what = "runs" if once else f"{pods} pods of {asked} GPU(s) train together"
         lacks = "with backoffLimit 0" if once else "and no checkpoint is declared"
-        yield finding(where=group.where, found=f"{what} on {names}, spot only, {lacks}")
+        yield spot_for_training.say(group.where, what=what, names=names, lacks=lacks)
 
 
 def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:
@@ -155,11 +156,14 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         if len(models) < 2 or len(prices) < 2 or prices[0][0] >= prices[-1][0]:
             continue
         cheapest, dearest = prices[0], prices[-1]
-        yield finding(
-            where=group.where,
-            found=f"requests {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
-            limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
-            f"{usd_hour(cheapest[0])}",
+        yield unpinned.say(
+            group.where,
+            asked=asked,
+            models=", ".join(sorted(models)),
+            dearest=dearest,
+            high=usd_hour(dearest[0]),
+            cheapest=cheapest,
+            low=usd_hour(cheapest[0]),
             money=Money(
                 AmountKind.WASTE,
                 (dearest[0] - cheapest[0]) * asked * pods,
@@ -168,3 +172,93 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
                 all_month=not workload.runs_to_completion,
             ),
         )
+
+
+_WHOLE_NODE = 4
+"""GPUs per node from which a training pod that takes them all spans nodes for speed."""
+
+_EFA = "vpc.amazonaws.com/efa"
+
+
+@written_rule("multi-zone-training-group")
+def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """A pool it is pinned to spans zones and nothing keeps the pods in one.
+
+    Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
+    reservations, which have one zone, all settle it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in gpu_groups(workload):
+        if pods < 2 or group.zone_bound:
+            continue
+        pools = pools_for(context, group)
+        spread = [pool for pool in pools if _spans_zones(pool)]
+        if not pools or len(spread) < len(pools):
+            continue
+        zones = spread[0].zones.value if spread[0].zones.is_known else ()
+        yield multi_zone.say(
+            group.where, pods=pods, asked=asked, spread=spread, zones=len(zones) or "all"
+        )
+
+
+def _spans_zones(pool: NodePool) -> bool:
+    """Whether its nodes certainly come up in several zones."""
+    grouped = not pool.placement_group.is_absent and pool.maker is not Maker.KARPENTER
+    if pool.reservations or grouped:
+        return False
+    return pool.zones.is_known and len(set(pool.zones.value)) > 1
+
+
+@written_rule("multi-node-without-fabric")
+def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
+
+    Either the pods do not request it, or the pool does not have it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in gpu_groups(workload):
+        if pods < 2 or asked < _WHOLE_NODE:
+            continue
+        for pool in pools_for(context, group):
+            missing = _missing_fabric(context, pool, group, asked)
+            if missing is None:
+                continue
+            yield without_fabric.say(
+                group.where,
+                pods=pods,
+                asked=asked,
+                pool=pool,
+                missing=missing,
+                alternative="request vpc.amazonaws.com/efa in the pods, and give the pool EFA "
+                "interfaces and a placement group"
+                if missing.endswith("EFA") or _EFA in missing
+                else "give pool and pods the GPUDirect networks",
+            )
+            break
+
+
+def _missing_fabric(
+    context: RuleContext, pool: NodePool, group: PodGroup, asked: int
+) -> str | None:
+    if not pool.gpus_per_node.is_known or pool.gpus_per_node.value != asked:
+        return None
+    if not pool.instance_types.is_known:
+        return None
+    rows = [context.catalogue.instances.get(name) for name in pool.instance_types.value]
+    if any(row is None for row in rows):
+        return None
+    if all(row is not None and (row.efa_interfaces or 0) > 0 for row in rows):
+        asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
+        known = group.containers_known and all(c.resources_known for c in group.containers)
+        if not asks and known:
+            return f"do not request {_EFA}"
+        if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):
+            return "the pool's machines are not given EFA"
+        return None
+    if all(row is not None and row.gpudirect for row in rows):
+        if pool.fabric.is_absent and pool.maker is Maker.GKE:
+            return "the pool has no additional networks for GPUDirect"
+        return None
+    return None

@@ -10,7 +10,7 @@ from gpufleet.catalogue import GCP, Catalogue, InstanceType
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
@@ -72,19 +72,20 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
         name, price = cheaper
         nodes = smallest(pool)
         cores, memory = need
-        yield finding(
-            where=place(pool, pool.instance_types_place),
-            found=f"{row.name} at {usd_hour(own)}, and its pods request {float(cores):g} CPUs and "
-            f"{float(memory) / (1 << 30):.0f} GiB on a node",
-            limit=f"{name} has the same GPUs at {usd_hour(price)}",
-            alternative=f"use {name}",
+        yield cheaper_instance.say(
+            place(pool, pool.instance_types_place),
+            row=row,
+            own=usd_hour(own),
+            cores=float(cores),
+            gibibytes=float(memory) / (1 << 30),
+            name=name,
+            price=usd_hour(price),
             money=Money(
                 AmountKind.WASTE,
                 Fraction((own - price) * nodes),
                 Fraction(0),
                 f"{nodes} node(s), {row.name} against {name} {way}",
             ),
-            evidence={"type": row.name, "smaller": name},
         )
 
 
@@ -131,21 +132,24 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
     listed = ", ".join(row.name for row in larger)
     left = ", ".join(row.name for row in rows if row not in larger)
     cores, memory = need
-    yield finding(
-        where=place(pool, pool.types_listed_at or pool.instance_types_place),
-        found=f"{listed} next to {left}, and its pods request {float(cores):g} CPUs and "
-        f"{float(memory) / (1 << 30):.0f} GiB on a node",
-        limit=f"{kept.name} has the same GPUs at {usd_hour(least)}, {dearest.name} costs "
-        f"{usd_hour(own)}",
-        alternative=f"drop {listed}",
+    yield cheaper_instance.say(
+        place(pool, pool.types_listed_at or pool.instance_types_place),
+        case="list",
+        listed=listed,
+        left=left,
+        cores=float(cores),
+        gibibytes=float(memory) / (1 << 30),
+        kept=kept,
+        least=usd_hour(least),
+        dearest=dearest,
+        own=usd_hour(own),
+        names=[row.name for row in larger],
         money=Money(
             AmountKind.EXPOSURE,
             Fraction(own - least),
             Fraction(0),
             f"each node that is a {dearest.name} and no {kept.name}",
         ),
-        evidence={"larger": [row.name for row in larger], "smaller": kept.name},
-        at_most=Level.ADVISORY,
         remediation=_dropped(pool, {row.name for row in larger}),
     )
 
@@ -245,19 +249,18 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         other, price = better
         mine = Fraction(own, row.accelerator.count)
         gpus = smallest(pool) * row.accelerator.count
-        yield finding(
-            where=place(pool, pool.instance_types_place),
-            found=f"{row.name} with {row.accelerator.gpu} at {usd_hour(mine)} per GPU",
-            limit=f"{other.name} has {other.accelerator.gpu} at {usd_hour(price)} per GPU, with as "
-            "much memory and at least its speed",
-            alternative=f"use {other.name}",
+        yield superseded.say(
+            place(pool, pool.instance_types_place),
+            row=row,
+            mine=usd_hour(mine),
+            other=other,
+            price=usd_hour(price),
             money=Money(
                 AmountKind.WASTE,
                 (mine - price) * gpus,
                 Fraction(0),
                 f"{gpus} GPU(s), {row.name} against {other.name} {way}",
             ),
-            evidence={"type": row.name, "newer": other.name},
         )
 
 
@@ -315,12 +318,12 @@ def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> I
         row = context.catalogue.instances.get(types.value[0])
         if row is not None and row.cloud == "gcp":
             continue
-        yield finding(
-            where=place(pool, pool.instance_types_place),
-            found=f"only spot, of {len(types.value)} machine type(s)",
-            limit=f"spot capacity is dependable with {context.thresholds.many_types} types or more",
+        yield without_diversity.say(
+            place(pool, pool.instance_types_place),
+            count=len(types.value),
+            context=context,
+            names=list(types.value),
             alternative=_more(context, pool),
-            evidence={"types": list(types.value)},
         )
 
 
@@ -351,13 +354,11 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
         name = pool.labels.get(GKE_ACCELERATOR) if pool.maker is Maker.GKE else None
         if name is not None and name not in google:
             near = nearest_names(name, google)
-            yield finding(
-                where="nodeConfig.guestAccelerators",
-                found=f"names the accelerator {name}, which the catalogue does not have",
-                limit="names are compared exactly: the cloud refuses one that it does not sell",
+            yield not_of_machine.say(
+                case="unknown",
+                name=name,
+                nearest=list(near),
                 alternative=f"write {' or '.join(near)}" if near else "look the name up",
-                at_most=Level.ADVISORY,  # it may be newer than the catalogue
-                evidence={"accelerator": name, "nearest": list(near)},
             )
         types = pool.instance_types.found or ()
         if pool.maker is not Maker.GKE or len(types) > 1 or not pool.gpu.is_known:
@@ -381,12 +382,13 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
             has, instead = f"it has {numbers}", f"write count: {numbers}, or a larger machine"
         else:
             continue
-        yield finding(
-            where="nodeConfig.guestAccelerators" if types else "spec.priorities",
-            found=f"{name} with {count or 'some'} x {kind}",
-            limit=f"{has}: the cloud refuses the pool",
+        yield not_of_machine.say(
+            "nodeConfig.guestAccelerators" if types else "spec.priorities",
+            name=name,
+            number=count or "some",
+            kind=kind,
+            has=has,
+            count=count,
             alternative=instead,
-            evidence={"machine": name, "gpu": kind, "count": count},
-            # Without a type it may be a machine that is newer than the catalogue.
-            at_most=Level.MANDATORY if types else Level.ADVISORY,
+            certain=bool(types),
         )

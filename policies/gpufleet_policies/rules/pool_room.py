@@ -7,7 +7,7 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.cluster.pool import NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.capacity import certainty
@@ -58,15 +58,13 @@ def not_tolerated(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         if not chosen or not all(tolerates(pool, group) is False for pool in chosen):
             continue
         taints = sorted({t.key for pool in chosen for t in pool.taints.found or () if t.repels})
-        yield finding(
-            where=f"{group.place}.tolerations",
-            found=f"{'chooses' if group.node_labels else 'the GPU pools declared here are'} "
-            f"{', '.join(pool.name for pool in chosen)}{' by labels' if group.node_labels else ''}",
-            limit=f"these nodes are tainted with {', '.join(taints)}, which nothing tolerates: the "
-            "pods would stay Pending",
-            alternative=f"tolerate {', '.join(taints)} with `operator: Exists`",
-            at_most=Level.MANDATORY if names_pool(group) else Level.ADVISORY,
-            evidence={"taints": taints},
+        yield not_tolerated.say(
+            group=group,
+            verb="chooses" if group.node_labels else "the GPU pools declared here are",
+            names=", ".join(pool.name for pool in chosen),
+            how=" by labels" if group.node_labels else "",
+            taints=taints,
+            certain=names_pool(group),
         )
 
 
@@ -93,26 +91,22 @@ def _validated(
     if context.fleet is not None:
         level = certainty(context)
     if asked > room.per_node:
-        yield finding(
-            where=group.where,
-            found=f"one pod requests {asked} x {resource}",
-            limit=f"a node of {room.largest} has {room.per_node}; the pod would stay Pending",
-            alternative="spread the work over several pods, or use a larger machine",
-            at_most=level,
-            evidence={"resource": resource, "asked": asked, "perNode": room.per_node},
+        yield exceed.say(
+            group.where, case="one", asked=asked, resource=resource, room=room, at_most=level
         )
         return
     if room.pods is None or workload.runs_to_completion or not group.pods.is_known:
         return
     lacking = group.pods.value - room.pods
     if lacking > 0:
-        yield finding(
-            where=group.where,
-            found=f"{group.pods.value} pods of {asked} x {resource}",
-            limit=f"{room.names} can hold {room.pods} at most; {lacking} would stay Pending",
-            alternative="lower the replicas, or let the pool grow",
+        yield exceed.say(
+            group.where,
+            group=group,
+            asked=asked,
+            resource=resource,
+            room=room,
+            lacking=lacking,
             at_most=level,
-            evidence={"resource": resource, "pods": group.pods.value, "room": room.pods},
         )
 
 

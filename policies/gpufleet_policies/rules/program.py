@@ -10,7 +10,7 @@ from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import LocalQueue
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import Creation
 from gpufleet.rules.context import RuleContext, once
@@ -53,10 +53,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         return
     if any(choice.dcgm_exporter.is_unknown for choice in choices):
         return
-    yield finding(
-        where="",
-        found="no DCGM exporter is declared with the GPU pools",
-    )
+    yield monitoring_missing.say()
 
 
 @written_rule("gpu-metrics-without-pods", MetricsSource)
@@ -64,11 +61,7 @@ def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Findin
     """DCGM_EXPORTER_KUBERNETES, and no volume mounted at /var/lib/kubelet/pod-resources."""
     del context
     if source.blind:
-        yield finding(
-            where=source.blind,
-            found="DCGM_EXPORTER_KUBERNETES is true, and the kubelet's pod-resources socket is not "
-            "mounted",
-        )
+        yield without_pods.say(source.blind)
 
 
 def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
@@ -98,11 +91,11 @@ def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterat
         hourly = spend.standing.micro_usd_per_hour or 0
         allowed = Fraction(budget.standing_usd_per_month) * MICRO_USD / HOURS_PER_MONTH
         if hourly > allowed:
-            yield finding(
-                where=_dearest(spend, "standing"),
-                found=f"all pools at their minimum size cost {usd_hour(hourly)}",
-                limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
-                alternative="let the most expensive pool scale to 0, or raise the budget",
+            yield stack_budget.say(
+                _dearest(spend, "standing"),
+                hourly=usd_hour(hourly),
+                name=name,
+                budget=budget,
                 money=Money(
                     AmountKind.STANDING,
                     Fraction(hourly) - allowed,
@@ -120,19 +113,16 @@ def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Finding
     over = Fraction(hourly) - limit * MICRO_USD
     causes = [cause for cause in spend.exposure.causes if not cause.endswith(UNREADABLE)]
     if causes:
-        yield finding(
-            where="",
-            found=f"the largest spend has no bound: {'; '.join(causes)}",
-            limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
-            alternative="give every pool a largest size and a price",
-            evidence={"causes": causes},
+        yield stack_budget.say(
+            case="unbounded", reasons="; ".join(causes), name=name, most=float(limit), causes=causes
         )
     elif over > 0:
-        yield finding(
-            where=_dearest(spend, "exposure"),
-            found=f"all pools at their maximum size cost {usd_hour(hourly)}",
-            limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
-            alternative="lower the maximum size of the most expensive pool, or raise the budget",
+        yield stack_budget.say(
+            _dearest(spend, "exposure"),
+            case="exposure",
+            hourly=usd_hour(hourly),
+            name=name,
+            most=float(limit),
             money=Money(AmountKind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),
         )
 
@@ -153,11 +143,7 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
         return
     if any(queue.locator.namespace == name for queue in context.anywhere(LocalQueue)):
         return
-    yield finding(
-        where="",
-        found=f"{len(inside)} GPU workload(s) run in it, and no limit applies to the GPUs",
-        creates=_quota(context, name, inside),
-    )
+    yield without_quota.say(count=len(inside), creates=_quota(context, name, inside))
 
 
 def _quota(

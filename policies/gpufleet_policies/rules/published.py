@@ -8,11 +8,21 @@ from gpufleet.catalogue import Gpu, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact, absent, unknown
-from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
+from gpufleet.cluster.nvidia import (
+    MigEntry,
+    MigLayouts,
+    NvidiaConfig,
+    OperatorChoices,
+    SharingConfig,
+)
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.contract.relation import DEVICE_PLUGIN
+from gpufleet.findings.finding import Provenance
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
 from gpufleet.partition.profile_name import resource_of, total
 from gpufleet.rules.context import RuleContext, once
+from gpufleet_policies.readers.blocks import word
+from gpufleet_policies.readers.nvidia_configs import parsed
 from gpufleet_policies.rules.checked import MIG_LABEL
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
@@ -45,15 +55,48 @@ class AdvertisedDevices:
         return {one.resource: one.replicas for one in self.grants}
 
 
-def strategy(context: RuleContext) -> Fact[str]:
-    """MIG strategy of the cluster; unknown where several installations disagree."""
+def strategy(context: RuleContext, pool: NodePool | None = None) -> Fact[str]:
+    """MIG strategy of the cluster, or of the nodes of a pool; unknown where several installations,
+    or configurations of the device plugin, disagree."""
     if context.surroundings is None:
         return unknown("mig.strategy")
-    choices = context.declared(OperatorChoices)
-    found = {choice.mig_strategy.value for choice in choices if choice.mig_strategy.is_known}
-    if any(choice.mig_strategy.is_unknown for choice in choices) or len(found) > 1:
+    pools = context.declared(NodePool) if pool is None else (pool,)
+    labels = {one.labels.get(PLUGIN_LABEL) for one in pools} or {None}
+    found = {
+        _in_force(context, choice, label)
+        for choice in context.declared(OperatorChoices)
+        for label in labels
+    }
+    if len({one.found for one in found}) > 1 or any(one.is_unknown for one in found):
         return unknown("mig.strategy")
-    return Fact(choices[0].mig_strategy.state, found.pop()) if found else absent("mig.strategy")
+    return found.pop() if found else absent("mig.strategy")
+
+
+def _in_force(context: RuleContext, choices: OperatorChoices, label: str | None) -> Fact[str]:
+    """The strategy of an installation on nodes with a label: an option or variable of the device
+    plugin counts before its configuration (NVIDIA/k8s-device-plugin README, v0.17.0 api/config/v1
+    UpdateFromCLIFlags). The GPU Operator always sets the variable."""
+    own, chosen = choices.mig_strategy, choices.plugin_config_default
+    if choices.installs != DEVICE_PLUGIN or (
+        own.is_known and own.provenance is not Provenance.DEFAULT
+    ):
+        return own
+    key = chosen.found if label is None else label
+    if key is None:
+        return unknown("config.default") if chosen.is_unknown else own
+    return _configured(context).get(key, unknown("mig.strategy"))
+
+
+@once
+def _configured(context: RuleContext) -> Mapping[str, Fact[str]]:
+    """Key of each configuration of the device plugin -> its MIG strategy."""
+    return {
+        one.key: word(parsed(one.text), "flags.migStrategy").or_default("none")
+        if one.complete
+        else unknown(one.place)
+        for one in context.declared(NvidiaConfig)
+        if one.kind == "device-plugin"
+    }
 
 
 def layout_name(context: RuleContext, pool: NodePool) -> str | None:
@@ -129,7 +172,8 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
     configs = context.declared(SharingConfig)
     key = pool.labels.get(PLUGIN_LABEL)
     if key is not None:
-        return tuple(config for config in configs if config.key == key) or None
+        found = tuple(config for config in configs if config.key == key)
+        return found if found or key in _configured(context) else None
     if not configs:
         return ()
     if not pool.labels_known:
@@ -163,7 +207,7 @@ def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
         layouts = found
     elif not _without_mig(context, pool):
         return None
-    devices = _counted(strategy(context), layouts)
+    devices = _counted(strategy(context, pool), layouts)
     sharing = sharing_for(context, pool)
     if devices is None or sharing is None:
         return None

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gpufleet.rules.rule import Rule
-from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
+from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 
 FAMILIES = tuple(

@@ -14,7 +14,7 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
-from gpufleet_policies.configurations.groups import RELATIONS
+from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.written import rule_rows, written_rule
 

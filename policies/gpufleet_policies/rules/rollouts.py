@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.node_labels import mig_names
@@ -31,13 +31,13 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         resource, most, names = room
         if pods > most or pods + workload.surge.value <= most:
             continue
-        yield finding(
-            where=workload.surge.place,
-            found=f"a rollout adds {workload.surge.value} pod(s) to {pods} with {resource} "
-            "before it ends one",
-            limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "
-            "it",
-            evidence={"surge": workload.surge.value, "room": most},
+        yield needs_spare.say(
+            workload.surge.place,
+            workload=workload,
+            pods=pods,
+            resource=resource,
+            names=names,
+            most=most,
         )
 
 
@@ -56,23 +56,11 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         taints = {taint.key for pool in all_pools(context) for taint in pool.taints.found or ()}
         ours = [one for one in tolerated if one.key == GPU]
         if ours and GPU not in taints and all(o.operator == "Equal" and not o.value for o in ours):
-            yield finding(
-                where=f"{group.place}.tolerations",
-                found=f"tolerates {GPU} without operator and value, so the empty value alone",
-                limit="GPU nodes are usually tainted with a value (present, true): the pods would "
-                "stay Pending",
-                alternative="write `operator: Exists`",
-            )
+            yield misspelt.say(group=group)
         for one in () if ours else tolerated:
             if one.key in taints or not _is_nearly_the_taint(one.key):
                 continue
-            yield finding(
-                where=f"{group.place}.tolerations",
-                found=f"tolerates {one.key}",
-                limit=f"the taint of GPU nodes is {GPU}: the pods may stay Pending",
-                alternative=f"write `key: {GPU}`",
-                evidence={"key": one.key},
-            )
+            yield misspelt.say(case="near", group=group, one=one)
 
 
 _PUBLISHED = f"the device plugin publishes {GPU}"
@@ -92,12 +80,8 @@ def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding
             right = GPU
             if lacking:
                 right = MIG_PREFIX + (*nearest_names(plain, slices, limit=1), min(slices))[0]
-            yield finding(
-                where=container.where,
-                found=f"requests {name}",
-                limit=f"{published}: the pods stay Pending",
-                alternative=f"write {right}",
-                evidence={"key": name},
+            yield misspelt.say(
+                container.where, case="resource", name=name, published=published, right=right
             )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
@@ -15,7 +15,7 @@ from gpufleet_policies.rules.placement import gpu_requests
 from gpufleet_policies.rules.pool_room import room_for
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
-from gpufleet_policies.rules.quota_room import quota_of
+from gpufleet_policies.rules.queues import quota_of
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
@@ -92,11 +92,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             continue
         if any(one.launch.nodes.found == group.pods.value for one in group.containers):
             continue  # `--nnodes` of its server shows it
-        yield finding(
-            where=f"{group.pods.place}",
-            found=f"{copies} replicas at all times",
-            provenance=evidence,
-        )
+        yield without_autoscaler.say(group=group, copies=copies, provenance=evidence)
         if group.together.found != 1:
             return  # a leader and its workers are one replica
 
@@ -130,9 +126,10 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
             continue
         if not smallest.is_known or smallest.value < 1:
             continue
-        yield finding(
-            where=smallest.place or group.place,
-            found=f"{smallest.value} replica(s) stay in {context.environment_of(workload).value}",
+        yield never_zero.say(
+            smallest.place or group.place,
+            smallest=smallest,
+            environment=context.environment_of(workload).value,
             money=_money(context, workload, group, smallest, _OFF_HOURS),
             provenance=evidence,
             remediation=(add(0, smallest.place),)
@@ -166,13 +163,13 @@ def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Itera
         if not wait.is_known or wait.value <= SLOW_SECONDS:
             continue
         place = scaling.cooldown_place
-        yield finding(
-            where=place,
-            found=f"an idle replica of {what} stays {wait.value} s",
-            limit=f"{SLOW_SECONDS} s are enough",
-            alternative=f"write {place.rpartition('.')[2]}: 300",
+        yield too_slow.say(
+            place,
+            what=what,
+            wait=wait,
+            slow_seconds=SLOW_SECONDS,
+            key=place.rpartition(".")[2],
             remediation=_written(SLOW_SECONDS, place),
-            evidence={"seconds": wait.value},
         )
     if isinstance(subject, WorkloadFacts):
         yield from _serve_too_slow(subject)
@@ -184,12 +181,8 @@ def _serve_too_slow(workload: WorkloadFacts) -> Iterator[Finding]:
         return
     delay = workload.ray.downscale_delay_seconds
     if delay.is_known and delay.value > SLOW_SECONDS:
-        yield finding(
-            where=f"{delay.place}: downscale_delay_s",
-            found=f"an idle replica of {workload.locator} stays {delay.value} s",
-            limit=f"{SLOW_SECONDS} s are enough",
-            alternative="write downscale_delay_s: 300",
-            evidence={"seconds": delay.value},
+        yield too_slow.say(
+            case="ray-serve", delay=delay, workload=workload, slow_seconds=SLOW_SECONDS
         )
 
 
@@ -203,11 +196,7 @@ def min_equals_max(context: RuleContext, subject: Autoscaler | WorkloadFacts) ->
     for scaling, what, _ in _scalings(context, subject):
         low, high = scaling.minimum, scaling.maximum
         if low.is_known and high.is_known and low.value == high.value >= 2:
-            yield finding(
-                where=low.place or scaling.place,
-                found=f"{what} has a smallest and a largest size of {low.value}",
-                evidence={"size": low.value},
-            )
+            yield min_equals_max.say(low.place or scaling.place, what=what, low=low)
 
 
 @written_rule("ray-group-maximum-unset")
@@ -217,10 +206,7 @@ def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         return
     for scaling, what, _ in _scalings(context, workload):
         if scaling.maximum.is_absent:
-            yield finding(
-                where=scaling.place,
-                found=f"maxReplicas of {what} is not set",
-            )
+            yield ray_unbounded.say(scaling.place, what=what)
 
 
 @written_rule("gpu-autoscaler-exceeds-pool", (Autoscaler, WorkloadFacts))
@@ -259,13 +245,13 @@ def _validated(
     )
     if most <= pods:
         return
-    yield finding(
-        where=scaling.maximum.place or scaling.place,
-        found=f"may grow {workload.locator} to {most} pods",
-        limit=f"{pools} can hold {pods} pods with {resource}; the others do not start",
-        alternative=f"write at most {pods}, or let the pool grow",
-        at_most=Level.ADVISORY,
-        evidence={"pods": most, "room": pods},
+    yield exceeds.say(
+        scaling.maximum.place or scaling.place,
+        workload=workload,
+        most=most,
+        pools=pools,
+        pods=pods,
+        resource=resource,
     )
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import MIG_PREFIX
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
@@ -42,13 +42,11 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if why is None and is_vllm(container) and container.launch.serves and alone:
             why = _numbers(context, workload, group) or _length(workload, container)
         if why is not None:
-            yield finding(
-                where=container.where,
-                found=why.found,
-                limit=f"{why.limit}; the engine ends and holds its GPUs while it restarts",
-                alternative=why.alternative,
+            yield refused.say(
+                container.where,
+                why=why,
+                container=container,
                 money=held(context, workload, group, kind=AmountKind.STANDING),
-                evidence={"tensor": container.launch.tensor.found},
             )
 
 

@@ -1,22 +1,22 @@
 """Settings of the rules: one format for all integrations, with all problems reported at once."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import Provenance
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet.findings import Finding, FleetError, Level, error
+from gpufleet.documents.shapes import is_mapping, items, mapping, rewritten
+from gpufleet.findings import FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.names import names
 from gpufleet_policies.readers.blocks import camel
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
-KEYS = names("key of the settings")
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
 
@@ -76,198 +76,80 @@ def weighted(level: Level, rule: Rule, evidence: Provenance, at_most: Level) -> 
     return Level.ADVISORY if level is Level.MANDATORY and weak else level
 
 
+def settings_schema() -> dict[str, Any]:
+    """Setting -> its JSON schema. Properties have no defaults: the Pulumi engine would send them as
+    if a person had written them, over those of the settings file."""
+    found = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    levels = {"type": "string", "enum": [level.value for level in Level]}
+    found["profile"]["enum"] = [AUTO, *(profile.value for profile in Profile)]
+    found["rules"]["properties"] = dict.fromkeys((*by_id(), EXCEPTION_INVALID), levels)
+    found["exceptions"]["items"]["properties"]["rule"]["enum"] = list(by_id())
+    return found
+
+
 def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> RuleSettings:
     """Settings from plain data. Raises FleetError with every problem at once."""
-    problems: list[Finding] = []
-    for key in data:
-        if key not in KEYS:
-            problems.append(_problem(key, f"{key!r} is not a setting", ", ".join(KEYS)))
-    profile = data.get("profile", AUTO)
-    allowed = [AUTO, *Profile]
-    if profile not in allowed:
-        problems.append(_problem("profile", f"{profile!r} is not a profile", ", ".join(allowed)))
-        profile = AUTO
-    environment = data.get("environment")
-    if environment is not None and not isinstance(environment, str):
-        problems.append(_problem("environment", f"{environment!r} is not a name", "prod, dev, ..."))
-        environment = None
-    levels = dict(_levels(data.get("rules"), problems))
-    exceptions = tuple(_exceptions(data.get("exceptions"), problems))
-    thresholds = replace(
-        _thresholds(data.get("thresholds"), problems),
-        budgets=dict(_budgets(data.get("budgets"), problems)),
-        owner_tags=_owners(data.get("ownerTags"), problems),
-    )
-    clusters = tuple(_clusters(data.get("clusters"), problems))
-    reason = data.get("everythingOff", "")
-    if "everythingOff" in data and not (isinstance(reason, str) and reason.strip()):
-        problems.append(
-            _problem("everythingOff", f"{reason!r} is not a reason", "a reason in words")
-        )
+    if not data:
+        return RuleSettings()
+    from gpufleet.contract.schemas.validator import part_problems
+
+    written: dict[str, Any] = rewritten(dict(data), _text)
+    if is_mapping(levels := written.get("rules")):  # `off` without quotes, as YAML reads it
+        written["rules"] = {
+            rule: "off" if one is False else one for rule, one in levels.items() if one is not None
+        }
+    schema = {
+        "type": "object",
+        "properties": settings_schema(),
+        "additionalProperties": False,
+    }
+    problems = part_problems(f"settings {hash(tuple(by_id()))}", schema, written)
     if problems:
-        raise FleetError(problems, origin)
+        found = (error("policy-setting-invalid", p.path, p.message, p.fix) for p in problems)
+        raise FleetError(found, origin)
+    profile = written.get("profile") or AUTO
     return RuleSettings(
         None if profile == AUTO else Profile(profile),
-        environment,
-        levels,
-        exceptions,
-        thresholds,
+        written.get("environment"),
+        {rule: Level(level) for rule, level in mapping(written.get("rules")).items()},
+        tuple(
+            SettledException(
+                one["rule"], one["object"], one["reason"], date.fromisoformat(one["until"])
+            )
+            for one in items(written.get("exceptions"))
+        ),
+        Thresholds(
+            budgets={
+                str(environment).lower(): EnvironmentBudget(
+                    *(_amount(mapping(amounts).get(key)) for key in _BUDGET_KEYS)
+                )
+                for environment, amounts in mapping(written.get("budgets")).items()
+            },
+            owner_tags=tuple(items(written.get("ownerTags"))),
+            **_thresholds(mapping(written.get("thresholds"))),
+        ),
         data.get("fleet"),
-        clusters=clusters,
-        everything_off=reason,
+        clusters=tuple(items(written.get("clusters"))),
+        everything_off=written.get("everythingOff") or "",
     )
 
 
-def _clusters(value: Any, problems: list[Finding]) -> Iterator[str]:
-    if value is None:
-        return
-    wanted = "a list of folders, such as clusters/*"
-    if not is_list(value):
-        problems.append(_problem("clusters", "must be a list", wanted))
-        return
-    for index, one in enumerate(value):
-        if isinstance(one, str) and one.strip("/. "):
-            yield one
-        else:
-            problems.append(_problem(f"clusters[{index}]", f"{one!r} is not a folder", wanted))
+def _text(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
 
 
-def _problem(path: str, message: str, allowed: str) -> Finding:
-    return error("policy-setting-invalid", path, message, f"one of: {allowed}")
+_BUDGET_KEYS = ("standingUsdPerMonth", "exposureUsdPerHour")
+"""Keys of a budget, in the order of `EnvironmentBudget`."""
 
 
-def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
-    if value is None:
-        return
-    if not is_mapping(value):
-        problems.append(_problem("rules", "must map rule ids to levels", ", ".join(Level)))
-        return
-    for rule, level in value.items():
-        if rule not in by_id() and rule != EXCEPTION_INVALID:
-            problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
-        elif level is False:
-            yield rule, Level.OFF  # `off` without quotes, as YAML reads it
-        elif level not in list(Level):
-            problems.append(
-                _problem(f"rules.{rule}", f"{level!r} is not a level", ", ".join(Level))
-            )
-        else:
-            yield rule, Level(level)
+def _amount(number: Any) -> Decimal | None:
+    return None if number is None else Decimal(str(number))
 
 
-def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledException]:
-    for index, raw in enumerate(items(value)):
-        path = f"exceptions[{index}]"
-        fields = mapping(raw)
-        texts = {key: fields.get(key) for key in ("rule", "object", "reason")}
-        until = fields.get("until")
-        day = _day(until)
-        if str(texts["rule"]) not in by_id():
-            problems.append(
-                _problem(
-                    f"{path}.rule", f"{texts['rule']!r} is not a rule", "`gpufleet policies rules`"
-                )
-            )
-        for key in ("object", "reason"):
-            if not isinstance(texts[key], str) or not str(texts[key]).strip():
-                wanted = (
-                    "a reason in words" if key == "reason" else "a name such as `Deployment ml/*`"
-                )
-                problems.append(_problem(f"{path}.{key}", "is empty", wanted))
-        named = texts["object"]
-        if isinstance(named, str) and named.strip() and not named.strip("*?/ "):
-            wanted = "a name such as `Deployment ml/*`"
-            problems.append(_problem(f"{path}.object", "names every object", wanted))
-        if day is None:
-            problems.append(_problem(f"{path}.until", f"{until!r} is not a date", "YYYY-MM-DD"))
-        if day is not None and all(isinstance(text, str) for text in texts.values()):
-            yield SettledException(**texts, until=day)  # type: ignore[arg-type]
-    if value is not None and not is_list(value):
-        problems.append(_problem("exceptions", "must be a list", "rule, object, reason, until"))
-
-
-def _day(value: Any) -> date | None:
-    if isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        return None
-
-
-def _thresholds(value: Any, problems: list[Finding]) -> Thresholds:
-    if value is None:
-        return Thresholds()
-    if not is_mapping(value):
-        problems.append(_problem("thresholds", "must be a mapping", ", ".join(THRESHOLDS)))
-        return Thresholds()
-    chosen: dict[str, Any] = {}
-    for key, raw in value.items():
-        name = THRESHOLDS.get(key)
-        if name is None:
-            problems.append(
-                _problem(f"thresholds.{key}", "no such threshold", ", ".join(THRESHOLDS))
-            )
-            continue
-        number = _amount(raw)
-        if number is None:
-            problems.append(_problem(f"thresholds.{key}", f"{raw!r} is not an amount", "0 or more"))
-            continue
-        chosen[name] = int(number) if name in _WHOLE else number
-    return Thresholds(**chosen)
-
-
-_BUDGET_KEYS = {
-    "standingUsdPerMonth": "standing_usd_per_month",
-    "exposureUsdPerHour": "exposure_usd_per_hour",
-}
-
-
-def _budgets(value: Any, problems: list[Finding]) -> Iterator[tuple[str, EnvironmentBudget]]:
-    """Environment -> budget; `*` represents every environment without one."""
-    if value is None:
-        return
-    if not is_mapping(value):
-        wanted = "an environment and its amounts"
-        problems.append(_problem("budgets", "must be a mapping", wanted))
-        return
-    for environment, amounts in value.items():
-        path = f"budgets.{environment}"
-        if not is_mapping(amounts):
-            problems.append(_problem(path, "must be a mapping", ", ".join(_BUDGET_KEYS)))
-            continue
-        chosen: dict[str, Decimal] = {}
-        for key, raw in amounts.items():
-            number = _amount(raw)
-            if key not in _BUDGET_KEYS:
-                problems.append(
-                    _problem(f"{path}.{key}", "no such amount", ", ".join(_BUDGET_KEYS))
-                )
-            elif number is None:
-                problems.append(_problem(f"{path}.{key}", f"{raw!r} is not an amount", "0 or more"))
-            else:
-                chosen[_BUDGET_KEYS[key]] = number
-        yield str(environment).lower(), EnvironmentBudget(**chosen)
-
-
-def _amount(raw: Any) -> Decimal | None:
-    try:
-        number = Decimal(str(raw))
-    except InvalidOperation:
-        return None
-    if isinstance(raw, bool) or not number.is_finite() or abs(number.adjusted()) > _DIGITS:
-        return None
-    return number if number >= 0 else None
-
-
-_DIGITS = 40
-"""Maximum number of digits before and after the point; longer numbers could fill the memory."""
-
-
-def _owners(tags: Any, problems: list[Finding]) -> tuple[str, ...]:
-    if tags is None:
-        return ()
-    if not is_list(tags) or not all(isinstance(key, str) and key for key in tags):
-        problems.append(_problem("ownerTags", f"{tags!r} is not a list of keys", "[owner, team]"))
-        return ()
-    return tuple(tags)
+def _thresholds(written: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = {THRESHOLDS[key]: _amount(number) for key, number in written.items()}
+    return {
+        name: int(number) if name in _WHOLE else number
+        for name, number in chosen.items()
+        if number is not None
+    }

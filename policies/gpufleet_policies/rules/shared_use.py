@@ -5,7 +5,7 @@ from decimal import ROUND_DOWN, Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import PoolGrant, shared_grants
@@ -28,12 +28,13 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     for group in workload.running_groups():
         for share in shared_grants(context, group):
             several = group.pods.is_known and group.pods.value > 1
-            yield finding(
-                where=group.place,
-                found=f"trains on {share}, one of {share.grant.replicas} shares of a GPU",
+            yield trains_on_shares.say(
+                group.place,
+                share=share,
                 limit="ranks of one program may run on one GPU and wait for each other"
                 if several
                 else "every step waits for the other tenants, and their memory use may stop it",
+                certain=several,
                 money=held(
                     context,
                     workload,
@@ -41,8 +42,6 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
                     Fraction(share.grant.replicas - 1, share.grant.replicas),
                 ),
                 provenance=evidence,
-                at_most=Level.MANDATORY if several else Level.ADVISORY,
-                evidence={"resource": share.grant.resource, "replicas": share.grant.replicas},
             )
 
 
@@ -115,15 +114,16 @@ def _too_greedy(
         wanted = int(weights.bytes * ROOM) if need is None else need.bytes
         alternative = larger_share(share.grant, wanted)
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
-    return finding(
-        where=container.where,
-        found=f"takes {part}{said} of a GPU's memory on {share}, which {replicas} pods share",
-        limit=f"{replicas} x {part} is more than one GPU; the second pod ends because "
-        "memory is missing",
+    return oversubscribed.say(
+        container.where,
+        part=part,
+        said=said,
+        share=share,
+        replicas=replicas,
+        part_text=str(part),
         alternative=alternative,
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=evidence,
-        evidence={"share": str(part), "replicas": replicas},
     )
 
 
@@ -143,15 +143,17 @@ def _needs_more(
     enough = own.memory_bytes if own.is_enforced else own.device_bytes // meeting
     if need.bytes <= enough:
         return
-    yield finding(
-        where=group.place,
-        found=f"needs {need} on {share}, one of {own.replicas} shares of {gib(own.device_bytes)}",
+    yield oversubscribed.say(
+        group.place,
+        case="need",
+        need=need,
+        share=share,
+        own=own,
+        device=gib(own.device_bytes),
         limit=f"MPS gives each pod {gib(own.memory_bytes)}"
         if own.is_enforced
         else f"{meeting} of its own pods may share one GPU, and their memory has no limit",
         alternative=larger_share(own, need.bytes),
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=need.provenance,
-        at_most=Level.ADVISORY,
-        evidence={"need_bytes": need.bytes, "share_bytes": own.memory_bytes},
     )

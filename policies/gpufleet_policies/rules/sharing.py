@@ -6,7 +6,7 @@ from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX
 from gpufleet.cluster.nvidia import OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
@@ -38,14 +38,7 @@ def replicas_range(
 
 
 def _many(replicas: int, where: str) -> Finding:
-    return finding(
-        where=where,
-        found=f"{replicas} pods share each GPU by time-slicing",
-        limit=f"above {_MANY_TURNS} each gets too little time, and all share its memory",
-        alternative=f"write {_MANY_TURNS} or fewer, or use MIG slices",
-        at_most=Level.ADVISORY,
-        evidence={"replicas": replicas, "limit": _MANY_TURNS},
-    )
+    return replicas_range.say(where, case="turns", replicas=replicas, many_turns=_MANY_TURNS)
 
 
 def _of_pool(pool: NodePool) -> Iterator[Finding]:
@@ -55,12 +48,11 @@ def _of_pool(pool: NodePool) -> Iterator[Finding]:
     if pool.maker is Maker.GKE and not 2 <= replicas.value <= GKE_MOST_CLIENTS:
         nearest = min(max(replicas.value, 2), GKE_MOST_CLIENTS)
         where = f"{pool.shared.place}.gpuSharingConfig"
-        yield finding(
-            where=f"{where}.maxSharedClientsPerGpu",
-            found=f"{replicas.value} clients of each GPU",
-            limit=f"GKE allows 2 to {GKE_MOST_CLIENTS}",
-            alternative=f"write {nearest}",
-            evidence={"replicas": replicas.value},
+        yield replicas_range.say(
+            at=where,
+            replicas=replicas,
+            gke_most_clients=GKE_MOST_CLIENTS,
+            nearest=nearest,
             remediation=setting(pool, nearest, where, "maxSharedClientsPerGpu"),
         )
     elif pool.shared.strategy.value == "timeSlicing" and replicas.value > _MANY_TURNS:
@@ -76,21 +68,11 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Findi
         return
     own, cluster = subject.mig_strategy, strategy(context)
     if own.is_absent and cluster.found == "mixed":
-        yield finding(
-            where=subject.place,
-            found="MPS, and the plugin is installed with the MIG strategy mixed",
-            limit="the device plugin refuses MPS under the strategy mixed",
-            alternative="use timeSlicing, or mig.strategy: none for these nodes",
-        )
+        yield mps_with_mig.say(subject.place)
         return
     for one in subject.resources:
         if one.name.startswith(MIG_PREFIX) and not own.is_known:
-            yield finding(
-                where=one.place,
-                found=f"MPS of {one.name}",
-                limit="the device plugin refuses MPS on MIG devices",
-                alternative="share the whole GPU, or use timeSlicing on its slices",
-            )
+            yield mps_with_mig.say(one.place, case="resource", one=one)
 
 
 @written_rule("sharing-not-fail-fast", SharingConfig)
@@ -106,10 +88,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Findi
     if alike[0] is not config:
         return
     more = f" in {len(alike)} configurations" if len(alike) > 1 else ""
-    yield finding(
-        where=config.place,
-        found=f"failRequestsGreaterThanOne is not set{more}",
-    )
+    yield not_fail_fast.say(config.place, more=more)
 
 
 def _accepts_several(config: SharingConfig) -> bool:
@@ -166,13 +145,8 @@ def _collision(context: RuleContext, pool: NodePool, where: str) -> Iterator[Fin
             continue
         if _keys(pool) != _keys(other):
             continue
-        yield finding(
-            where=where,
-            found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
-            "nvidia.com/gpu",
-            limit="a pod that requests one gets either",
-            alternative="write renameByDefault: true, or give one of them a different taint",
-            evidence={"shared": pool.name, "whole": other.name},
+        yield name_collides.say(
+            where, shared=named(pool), whole=named(other), pool=pool, other=other
         )
         return
 
@@ -199,28 +173,13 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Fi
         if chosen.is_known and chosen.value != "mixed":
             if not config.mig_strategy.is_absent:
                 continue
-            yield finding(
-                where=one.place,
-                found=f"{one.name} under the MIG strategy {chosen.value}",
-                limit="slices have their own names only under the strategy mixed: nothing is "
-                "shared",
-                alternative=f"share nvidia.com/gpu, or set the strategy mixed (not {chosen.value})",
-            )
+            yield of_mig_resources.say(one.place, one=one, chosen=chosen)
         elif offered is not None and one.name not in offered:
-            yield finding(
-                where=one.place,
-                found=f"{one.name}, which no layout here publishes",
-                limit=f"published are {', '.join(sorted(offered)) or 'none'}: nothing is shared",
-                alternative="name a profile of the layout",
+            yield of_mig_resources.say(
+                one.place, case="unpublished", one=one, offered=", ".join(sorted(offered)) or "none"
             )
         else:
-            yield finding(
-                where=one.place,
-                found=f"{one.name} is shared by {one.replicas} pods in turn",
-                limit="they share the slice's memory without protection, which MIG should prevent",
-                alternative="use smaller slices instead",
-                at_most=Level.ADVISORY,
-            )
+            yield of_mig_resources.say(one.place, case="turns", one=one)
 
 
 def _offered(context: RuleContext) -> set[str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster.nvidia import OperatorChoices
-from gpufleet.findings import Finding, finding
+from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import saving, smallest
 from gpufleet_policies.rules.pools import all_pools
@@ -25,10 +25,9 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Findi
     if not pools:
         return
     pool = pools[0]
-    yield finding(
-        where=f"{choices.place}.driver.licensingConfig".strip("."),
-        found=f"{pool.name} has {pool.vgpu_profile.value}, and driver.licensingConfig names no "
-        "Secret",
+    yield unlicensed.say(
+        f"{choices.place}.driver.licensingConfig".strip("."),
+        pool=pool,
         money=saving(
             context, pool, smallest(pool), _THROTTLED, "0.9 of the speed lost, by assumption"
         ),

@@ -98,14 +98,17 @@ def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
     return None
 
 
-def dependency_of(document: Mapping[str, Any]) -> tuple[str, KnownChart] | None:
-    """The key and the chart of values for a chart that has a known one as its dependency: Helm
-    passes it the values below its name."""
-    for key, chart in () if chart_of_keys(document) else _BY_NAME.items():
-        below = document.get(key)
-        if isinstance(below, Mapping):
-            return (key, chart) if reads_most_of(chart, cast("Mapping[str, Any]", below)) else None
-    return None
+def dependencies_of(document: Mapping[str, Any]) -> list[tuple[str, KnownChart]]:
+    """The keys and charts of values for a chart that has known ones as its dependencies: Helm
+    passes each the values below its name."""
+    if chart_of_keys(document):
+        return []
+    return [
+        (key, chart)
+        for key, chart in _BY_NAME.items()
+        if isinstance(below := document.get(key), Mapping)
+        and reads_most_of(chart, cast("Mapping[str, Any]", below))
+    ]
 
 
 def reads_most_of(chart: KnownChart, values: Mapping[str, Any]) -> bool:

@@ -73,10 +73,12 @@ def holders_of(document: Mapping[str, Any], path: str = "") -> Iterator[Holder]:
             files={"chart": text_at(document, "spec.chart")} | files if is_folder else {},
         )
     elif not kind and PurePosixPath(path.replace("\\", "/")).name in _CHART_FILES:
+        own = text_at(document, "name")
+        parts = [text_at(row, "name") for _, row in entries_at(document, "dependencies")]
         yield Holder(
             "folder",
             str(PurePosixPath(path.replace("\\", "/")).parent),
-            chart=text_at(document, "name") or None,
+            chart=own if own and own not in parts else None,  # a chart around the one of its name
             version=text_at(document, "version") or None,
         )
 

@@ -107,14 +107,15 @@ def test_sglang_keeps_a_pool_for_windows() -> None:
     assert room.sequences == room.tokens // 8192
 
 
-def test_sglang_keeps_three_states_for_each_sequence() -> None:
+def test_sglang_keeps_five_states_for_each_sequence() -> None:
     """Qwen3-Next: 9 of 19 parts are states, of which a running sequence takes three slots with the
-    radix cache (same source, `_handle_max_mamba_cache`, `_calculate_mamba_ratio`)."""
+    radix cache and two with `extra_buffer` (same source, `_handle_max_mamba_cache`,
+    `_calculate_mamba_ratio`; @ 003bbaf, `_mamba_radix_cache_resolution`)."""
     room = sglang("Qwen3-Next-80B-A3B", "H200", parallelism={"tensor": 2}).capacity
     assert room is not None
     # 36 layers, half of 32 heads x 128 x 128 in FP32, and of 8,192 channels x 3 in BF16.
     state = 36 * (16 * 128 * 128 * 4 + 4096 * 3 * 2)
-    expected = room.cache_bytes * 9 / 19 / state / 3
+    expected = room.cache_bytes * 9 / 19 / state / 5
     assert 0.95 * expected <= room.sequences <= expected
 
 
@@ -166,6 +167,20 @@ def test_windows_and_states_in_tensorrt_llm_are_not_known(model: str) -> None:
     row = service(model=model, engine="tensorrt-llm")
     (lost,) = [f for f in plan(file(row)).findings if f.code == "nothing-fits"]
     assert "is not known" in lost.message
+
+
+def test_a_server_without_graphs_needs_no_block_for_each_sequence(tmp_path: Path) -> None:
+    """vllm-project/vllm#38270: only the capture of graphs needs them."""
+    row: dict[str, Any] = {"gpu": "H100-80GB", "weights": "fp8", "maxSequences": 1024}
+    assert ask("Qwen/Qwen3.5-27B", tmp_path, **row).fits is False
+    answer = ask("Qwen/Qwen3.5-27B", tmp_path, graphs=False, **row)
+    assert (answer.fits, answer.speed) == (True, None)
+    (lost,) = [
+        found
+        for found in plan(file(service(model="Qwen3-8B", graphs=False))).findings
+        if found.code == "nothing-fits"
+    ]
+    assert "the speed without CUDA graphs is not known" in lost.message
 
 
 def test_a_server_without_images_loads_no_tower(tmp_path: Path) -> None:

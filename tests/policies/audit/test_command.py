@@ -177,7 +177,7 @@ def test_settings_of_the_folder_and_named_ones(folder: Path):
     assert run("deploy/shell.yaml", "--config", "other.yaml").exit_code == 1
     assert run("deploy/shell.yaml", "--config", "other.yaml", "--profile", "dev").exit_code == 0
     (folder / "other.yaml").write_text("rules: {gpu-idle-comand: 'off'}\n")
-    assert "gpu-idle-comand: no such rule" in unreadable("deploy", "--config", "other.yaml")
+    assert "write `gpu-idle-command`" in unreadable("deploy", "--config", "other.yaml")
     (folder / "other.yaml").write_text("[")
     assert unreadable("deploy", "--config", "other.yaml").startswith("other.yaml: ")
     assert "No such file" in unreadable("deploy", "--config", "missing.yaml")

@@ -18,8 +18,8 @@ def _volume(mode: str) -> Thing:
     return of_kind("PersistentVolumeClaim", "v1", "models", spec, namespace="ml")
 
 
-def _mounting(pods: int) -> dict[str, object]:
-    claim = {"name": "m", "persistentVolumeClaim": {"claimName": "models"}}
+def _mounting(pods: int, name: str = "models") -> dict[str, object]:
+    claim = {"name": "m", "persistentVolumeClaim": {"claimName": name}}
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
@@ -105,6 +105,20 @@ def _role(resource: str) -> Thing:
     return role
 
 
+def _downloading(size: str) -> dict[str, object]:
+    mount = {"name": "cache", "mountPath": "/root/.cache"}
+    return {
+        f"{CONTAINER}.args": ["--model", "Qwen/Qwen2.5-1.5B-Instruct"],
+        f"{CONTAINER}.volumeMounts": [mount],
+        "spec.template.spec.volumes": [{"name": "cache", "emptyDir": {"sizeLimit": size}}],
+    }
+
+
+def _service(app: str) -> Thing:
+    spec = {"selector": {"app": app}, "ports": [{"port": 80, "targetPort": 8000}]}
+    return of_kind("Service", "v1", "chat", spec, namespace="ml")
+
+
 def _pool(port: int) -> Thing:
     spec = {"selector": {"matchLabels": {"app": "chat"}}, "targetPorts": [{"number": port}]}
     return of_kind("InferencePool", _POOLS, "chat", spec, namespace="ml")
@@ -126,6 +140,31 @@ CASES = (
         "finds its workers by Kubernetes, and no Role here allows to list pods",
         ADVICE,
         alongside=(FLEET, _role("services")),
+    ),
+    Case(
+        "download-room-below-weights",
+        deployment(_downloading("40Gi")),
+        deployment(_downloading("2Gi")),
+        "may download 2.0 GiB, and the weights of Qwen/Qwen2.5-1.5B-Instruct have 2.9 GiB",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "service-selects-nothing",
+        _service("chat"),
+        _service("chat-server"),
+        "selects no pod of these files; Deployment ml/chat, on its port, has the labels",
+        ADVICE,
+        alongside=(FLEET, deployment({**_PODS, f"{CONTAINER}.ports": [{"containerPort": 8000}]})),
+    ),
+    Case(
+        "pods-name-absent-object",
+        deployment(_mounting(1)),
+        deployment(_mounting(1, "preprov-pvc")),
+        "names the PersistentVolumeClaim preprov-pvc, and there is none here, but "
+        "PersistentVolumeClaim ml/models",
+        ADVICE,
+        alongside=(FLEET, _volume("ReadWriteOnce")),
     ),
     Case(
         "port-name-absent",
@@ -263,13 +302,7 @@ CASES = (
     Case(
         "pods-name-absent-object",
         deployment(_mounting(1)),
-        deployment(
-            {
-                "spec.template.spec.volumes": [
-                    {"name": "m", "persistentVolumeClaim": {"claimName": "model"}}
-                ]
-            }
-        ),
+        deployment(_mounting(1, "model")),
         "names the PersistentVolumeClaim model, and there is none here, but "
         "PersistentVolumeClaim ml/models",
         ADVICE,

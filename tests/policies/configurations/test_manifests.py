@@ -5,6 +5,10 @@ import pytest
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.check import check_file
+from gpufleet_policies.rules.settings import RuleSettings
+from tests.policies.objects import TODAY
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-test}\n---\n"
 POD = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n"
@@ -130,5 +134,6 @@ def test_without_a_selection_every_config_is_judged() -> None:
 
 @pytest.mark.parametrize("kind", ["gpu-operator-values", "dcgm-exporter-values", "device-plugin"])
 def test_an_object_of_another_kind_is_not_read_as_values(kind: str) -> None:
-    with pytest.raises(UnreadableDocumentError, match="is a Secret, which"):
-        validate_text(kind, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
+    text = b"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
+    with pytest.raises(UnreadableDocumentError, match="has none of the keys of the text"):
+        check_file(Input("a.yaml", content=text), TODAY, RuleSettings(), kind=kind)

@@ -11,9 +11,10 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import mig_parted
+from gpufleet.documents.reading import read_go
 from gpufleet.rules.rule import Verdict
-from gpufleet_policies.configurations.document import read_documents
 from gpufleet_policies.configurations.kinds import validate_text
+from gpufleet_policies.configurations.manifest import unwrapped
 
 CHARTS = Path(__file__).parents[4] / "shared" / "reference" / "charts"
 pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files in {CHARTS}")
@@ -24,7 +25,7 @@ def test_every_profile_has_its_default_config() -> None:
     text = file.read_text(encoding="utf-8")
     configs = yaml.safe_load(yaml.safe_load(text)["data"]["config.yaml"])["mig-configs"]
     assert len(configs) == 81
-    ((_, read),), _ = read_documents("mig-parted", text, None)
+    ((_, read),), _ = unwrapped("mig-parted", read_go(text), None)
     for gpu in load().gpus.values():
         if gpu.mig is None:
             continue

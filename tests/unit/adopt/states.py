@@ -3,7 +3,6 @@
 from typing import Any
 
 from gpufleet.fleet import Fleet
-from gpufleet.platforms.vsphere.machine_arguments import node_labels, pool_machines
 
 SUBNETS = {"subnet-0a": "us-east-1a", "subnet-0b": "us-east-1b"}
 OWN = ("gpufleet:index:", "pulumi:")
@@ -65,37 +64,6 @@ def cluster_dump(resources: list[Any]) -> dict[str, Any]:
         and ":Release" not in one.type
     ]
     return {"apiVersion": "v1", "kind": "List", "items": items}
-
-
-def joined_nodes(fleet: Fleet) -> dict[str, Any]:
-    """The Node objects that a vSphere fleet's machines register as: name, labels, taints."""
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    return {
-        "apiVersion": "v1",
-        "kind": "List",
-        "items": [
-            {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {
-                    "name": machine.name,
-                    "labels": {
-                        **node_labels(pool, machine.position),
-                        "kubernetes.io/hostname": machine.name,
-                        "beta.kubernetes.io/arch": "amd64",
-                    },
-                },
-                "spec": {
-                    "taints": [
-                        {"key": one.key, "value": one.value, "effect": one.effect}
-                        for one in pool.taints
-                    ]
-                },
-            }
-            for pool in fleet.pools
-            for machine in pool_machines(prefix, pool)
-        ],
-    }
 
 
 def some_nodes(fleet: Fleet) -> dict[str, Any]:

@@ -21,19 +21,14 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_policies.readers.observed import resources_of
 from tests.examples import has_changed
-from tests.unit.adopt.states import OWN, joined_nodes, pulumi_state, some_nodes
+from tests.unit.adopt.states import OWN, pulumi_state, some_nodes
 from tests.unit.components.random_fleets import CONNECTIONS as CLOUDS
 from tests.unit.components.random_fleets import eks_pool, gke_pool, optional
-from tests.unit.components.random_openshift import CONNECTIONS as OPENSHIFT
-from tests.unit.components.random_openshift import openshift_fleets
 from tests.unit.components.random_options import without_raw
-from tests.unit.components.random_own_hardware import CONNECTIONS as OWN_HARDWARE
-from tests.unit.components.random_own_hardware import own_fleets
 
 Check = Callable[[str, int], None]
 REGIONS = {"eks": "us-east-1", "gke": "us-central1"}
-CONNECTIONS = {**CLOUDS, **OWN_HARDWARE, **OPENSHIFT}
-NAMES = ("eks", "gke", "openshift")
+NAMES = ("eks", "gke")
 
 
 @st.composite
@@ -54,15 +49,9 @@ def fleets(draw: st.DrawFn, platform: str) -> dict[str, Any]:
     }
 
 
-def any_fleets(platform: str) -> st.SearchStrategy[dict[str, Any]]:
-    if platform in REGIONS:
-        return fleets(platform).map(without_raw)
-    return openshift_fleets(platform) if platform in OPENSHIFT else own_fleets(platform)
-
-
 def registered(run: Any, document: dict[str, Any]) -> Any:
-    connection: Any = CONNECTIONS[document["platform"]]
-    return run(lambda: GpuFleet("fleet", {"spec": document, "connection": connection})).resources
+    args: Any = {"spec": document, "connection": CLOUDS[document["platform"]]}
+    return run(lambda: GpuFleet("fleet", args)).resources
 
 
 def inputs(resources: list[Any]) -> dict[tuple[str, str], Any]:
@@ -98,11 +87,8 @@ def fleet_of(document: dict[str, Any]) -> Fleet:
 
 def adopted_equals(run: Any, document: dict[str, Any]) -> None:
     made = registered(run, document)
-    # A cluster of OpenShift is not a resource of the cloud's provider.
-    state = pulumi_state(made, document["cluster"] if document["platform"] in REGIONS else {})
-    fleet = fleet_of(document)
-    own_nodes = document["platform"] == "vsphere"
-    nodes = joined_nodes(fleet) if own_nodes else some_nodes(fleet)
+    state, fleet = pulumi_state(made, document["cluster"]), fleet_of(document)
+    nodes = some_nodes(fleet)
     exported = [*resources_of(state, "state.json"), *resources_of(nodes, "nodes.json")]
     found = adopt(Observations(tuple(exported)), PLATFORMS)
     assert found.spec is not None, (document, found.notes)
@@ -125,7 +111,7 @@ def check(run: Any) -> Check:
             phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         )
-        @given(any_fleets(platform))
+        @given(fleets(platform).map(without_raw))
         def body(document: dict[str, Any]) -> None:
             assume(says_when_it_ends(document) and compile_data(document).deployable)
             adopted_equals(run, document)

@@ -109,7 +109,7 @@ def validate_node_group(
     if template is not None:
         findings += [
             *_rules("launch-template", template_path, template=template),
-            *_alongside_template(group, template, group_path, template_path),
+            *_types(group, template, template_path),
             *_groups(template, template_path),
             *_places(template, template_path),
             *_capacity_block(group, template, group_path, template_path),
@@ -132,21 +132,14 @@ def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
         )
 
 
-def _alongside_template(
-    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
+def _types(
+    group: Mapping[str, Any], template: Mapping[str, Any], template_path: str
 ) -> Iterable[Finding]:
     types, one = items(group.get("instanceTypes")), template.get("instanceType")
     if types and one is not None:
         yield _finding(
             "node-group-types-twice", template_path, one=one, types=types, found=[one, *types]
         )
-    image = template.get("imageId")
-    for key in ("amiType", "version", "releaseVersion"):
-        given = group.get(key)
-        if image is not None and given is not None and given != "CUSTOM":
-            yield _finding(
-                "node-group-image-twice", f"{group_path}.{key}", key=key, found=given, image=image
-            )
 
 
 def _capacity_block(
@@ -198,36 +191,20 @@ def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
     ]
     if groups:
         yield _finding("launch-template-own-security-groups", f"{path}.{groups[0]}")
-    for key in ("vpcSecurityGroupIds", "securityGroupNames"):
-        if interfaces and template.get(key):
-            yield _finding("launch-template-security-groups-twice", f"{path}.{key}", key=key)
 
 
 def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
     interfaces = items(template.get("networkInterfaces"))
-    if not interfaces:
-        return
     places = [(i.get("networkCardIndex") or 0, i.get("deviceIndex") or 0) for i in interfaces]
-    for index, place in enumerate(places):
-        if place in places[:index]:
-            yield _finding(
-                "launch-template-interface-twice",
-                f"{path}.networkInterfaces[{index}]",
-                key=place[0],
-                expected=place[1],
-                found=place,
-            )
-    if (0, 0) not in places:
-        yield _finding("launch-template-no-primary", path)
-    cards: set[int] = set()
-    for index, interface in enumerate(interfaces):
-        kind = interface.get("interfaceType")
-        card = interface.get("networkCardIndex") or 0
-        if kind == "efa-only" and places[index] == (0, 0):
-            yield _finding("launch-template-primary-efa-only", f"{path}.networkInterfaces[{index}]")
-        if kind in {"efa", "efa-only"} and card in cards:
-            yield _finding(
-                "launch-template-efa-per-card", f"{path}.networkInterfaces[{index}]", found=card
-            )
-        if kind in {"efa", "efa-only"}:
-            cards.add(card)
+    efas = [one.get("interfaceType") in {"efa", "efa-only"} for one in interfaces]
+    cards = [card for (card, _), efa in zip(places, efas, strict=True) if efa]
+    listed = [
+        {
+            "place": place,
+            "again": place in places[:index],
+            "kind": one.get("interfaceType"),
+            "second": efas[index] and place[0] in cards[: sum(efas[:index])],
+        }
+        for index, (one, place) in enumerate(zip(interfaces, places, strict=True))
+    ]
+    yield from _rules("interfaces", path, listed=listed, places=places)

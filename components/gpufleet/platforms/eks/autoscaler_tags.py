@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
 from gpufleet.fleet.neuron import is_neuron
@@ -24,7 +24,7 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
 from gpufleet.spec.pool import Fabric, Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 OPTIONS = f"{TEMPLATE}autoscaling-options/"
@@ -35,17 +35,12 @@ ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 another node. Nodes must have it from their first registration."""
 EFA = "vpc.amazonaws.com/efa"
 
-MAX_TAGS = 50
-"""Maximum number of tags of one Auto Scaling group (Amazon EC2 Auto Scaling quotas)."""
 MAX_KEY = 128
-"""Longest tag key, characters (same source)."""
+"""Longest tag key, characters (Amazon EC2 Auto Scaling quotas)."""
 
 USABLE_PERCENT = 88
 """Share of a disk that the kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the
 rest the file system and 1 GiB of reserve. A larger value would start nodes that are too small."""
-
-_OWN_TAGS = 10
-"""Tags left to the creator of the group: name, cluster, discovery, cost allocation."""
 
 _ACCELERATORS: Mapping[str, str] = {
     row["gpu"]: row["label"] for row in read_rows(Path(__file__).parent, "accelerator_labels")
@@ -127,26 +122,10 @@ def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
     tags = autoscaler_tags(pool)
     if tags is None:
         return
-    if len(tags) > MAX_TAGS - _OWN_TAGS:
-        yield _finding(
-            "autoscaler-tags-too-many",
-            pool.path,
-            pool=pool.name,
-            found=len(tags),
-            max_tags=MAX_TAGS,
-            own_tags=_OWN_TAGS,
-            limit=MAX_TAGS - _OWN_TAGS,
-        )
+    yield from _rules("autoscaler-tags", pool.path, pool=pool, tags=tags)
     for key in tags:
         if len(key) > MAX_KEY:
-            yield _finding(
-                "autoscaler-tag-too-long",
-                pool.path,
-                key=key,
-                pool=pool.name,
-                found=len(key),
-                limit=MAX_KEY,
-            )
+            yield from _rules("autoscaler-tag", pool.path, pool=pool, key=key, length=len(key))
     taken: set[str] = set()
     for taint in pool.taints:
         if taint.key in taken:

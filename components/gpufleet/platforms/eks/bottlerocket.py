@@ -9,10 +9,10 @@ GPU filled with one profile, advertised as `nvidia.com/gpu`), bottlerocket-os/bo
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa import EFA_PAGES, node_huge_pages
@@ -20,7 +20,7 @@ from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 KUBERNETES = "[settings.kubernetes]"
 """Header of the table that `kubelet_settings` belongs to."""
@@ -36,7 +36,6 @@ MIG_MODELS = {
 }
 """GPU of the catalogue -> its name in `settings.kubelet-device-plugins.nvidia.mig.profile`."""
 
-_FLOORS = {"time-slicing": (1, 25), "EFA": (1, 28), "MIG": (1, 34)}
 _RELEASE = re.compile(r"^([0-9]+)\.([0-9]+)\.")
 
 
@@ -62,36 +61,14 @@ def validate_bottlerocket_sharing(
     mig = pool.sharing.mig
     if not shares_by_settings(pool) or mig is None or machine is None:
         return []
-    return list(_mig(pool, f"{path}.sharing.mig.layouts", machine))
-
-
-def _mig(pool: GpuPool, place: str, machine: InstanceType) -> Iterable[Finding]:
-    mig = pool.sharing.mig
-    assert mig is not None
-    model = MIG_MODELS.get(machine.accelerator.gpu)
-    profiles = {profile for layout in mig.layouts for profile in layout.devices}
-    other = "or write `image: al2023-nvidia`, where the GPU Operator partitions as declared"
-    if model is None:
-        yield _finding(
-            "bottlerocket-mig-gpu",
-            place,
-            fix=(other.removeprefix("or ")),
-            found=machine.accelerator.gpu,
-            allowed=sorted(MIG_MODELS),
-        )
+    profiles = sorted({profile for layout in mig.layouts for profile in layout.devices})
     covered = [layout.gpus for layout in mig.layouts]
     whole = covered == ["all"] or sum(n for n in covered if isinstance(n, int)) == (
         machine.accelerator.count
     )
-    if len(profiles) != 1 or not whole:
-        yield error(
-            "bottlerocket-one-mig-profile",
-            place,
-            "Bottlerocket fills all GPUs of a node with one MIG profile, and "
-            f"{len(profiles)} profiles on {'all' if whole else 'some'} of the GPUs are declared",
-            f"write one profile on all GPUs, {other}",
-            found=sorted(profiles),
-        )
+    known = {"profiles": profiles, "whole": whole, "models": sorted(MIG_MODELS)}
+    place = f"{path}.sharing.mig.layouts"
+    return list(_rules("bottlerocket-mig", place, gpu=machine.accelerator.gpu, **known))
 
 
 def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
@@ -99,28 +76,12 @@ def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
     if not runs_bottlerocket(pool):
         return
     yield from _not_full(pool)
-    release = None if pool.spec.eks is None else pool.spec.eks.release_version
-    found = None if release is None else _RELEASE.match(release)
-    if found is None:
-        return
-    shared = shares_by_settings(pool.spec)
-    needed = [
-        *(["time-slicing"] if shared and pool.spec.sharing.time_slicing is not None else []),
-        *(["MIG"] if shared and pool.spec.sharing.mig is not None else []),
-        *(["EFA"] if node_huge_pages(pool) else []),
-    ]
-    for what in needed:
-        floor = _FLOORS[what]
-        if (int(found[1]), int(found[2])) < floor:
-            yield _finding(
-                "bottlerocket-release-too-old",
-                pool.path,
-                what=what,
-                floor=floor[0],
-                since=floor[1],
-                found=release,
-                limit=f"{floor[0]}.{floor[1]}.0",
-            )
+    written = None if pool.spec.eks is None else pool.spec.eks.release_version
+    found = None if written is None else _RELEASE.match(written)
+    release = None if found is None else (int(found[1]), int(found[2]))
+    known = {"release": release, "shared": shares_by_settings(pool.spec)}
+    paged = bool(node_huge_pages(pool))
+    yield from _rules("bottlerocket", pool.path, pool=pool, paged=paged, **known)
 
 
 def _not_full(pool: Pool) -> Iterator[Finding]:

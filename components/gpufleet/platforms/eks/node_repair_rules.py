@@ -1,20 +1,16 @@
 """Findings about node repair on EKS: faults that it detects, and nodes that it replaces."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.health import HealthActor
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
-
-LEFT = "a kubelet that does not report for 30 minutes"
-"""Faults detected without the monitoring agent (Amazon EKS user guide, node auto repair;
-aws/karpenter-provider-aws v1.14.1 `pkg/cloudprovider/cloudprovider.go`, RepairPolicies)."""
+_rules = rules_in(__file__)
 
 LIMITS = (
     "maxUnhealthyNodeThresholdPercentage",
@@ -61,28 +57,10 @@ def repair_config(pool: Pool) -> dict[str, Any]:
     return config
 
 
-def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
+def validate_node_repair(pools: Sequence[Pool]) -> Iterator[Finding]:
     """Limits of node repair, and its effects on pools that did not request it."""
     made = [pool for pool in pools if pool.ownership is not Ownership.EXISTING and has_agent(pool)]
-    for pool in made:
-        options = pool.spec.eks or EksOptions()
-        written = "node_repair" in options.model_fields_set
-        cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
-        declared = pool.health is not None
-        if cut and repairs(pool) and not (declared or written):
-            yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
-        if pool.nodes.maximum == 1 and repairs(pool) and not (declared or written):
-            broken = LEFT if cut else f"{LEFT}, or a GPU with an error for 10 minutes"
-            yield _finding("node-repair-ends-only-node", pool.path, pool=pool.name, broken=broken)
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
-    if any(repairs(pool) for pool in ours):
-        for pool in ours:
-            if pool.health is not None and pool.health.nvsentinel_acts:
-                yield _finding(
-                    "health-two-janitors",
-                    pool.path,
-                    pool=pool.name,
-                    source=pool.platform.facts.repairers[pool.provisioner].source,
-                )
-            elif not repairs(pool):
-                yield _finding("node-repair-of-all-karpenter-pools", pool.path, pool=pool.name)
+    repaired = [pool.name for pool in made if repairs(pool)]
+    both = bool({pool.name for pool in ours} & set(repaired))
+    return _rules("repair", made=made, ours=ours if both else (), repaired=repaired)

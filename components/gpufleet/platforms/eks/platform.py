@@ -7,13 +7,13 @@ from typing import Any, cast
 from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.eks.argument_rules import validate_arguments
-from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode, validate_auto_sharing
+from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
     as_published,
@@ -35,7 +35,7 @@ from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 EFA_HUGE_PAGES_MIB = 5120
 """MiB of huge pages that a pod with EFA requests, from Amazon's own example (Amazon EKS user guide,
@@ -92,10 +92,9 @@ class EksRules(PlatformRules):
     def validate_sharing(
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
-        return [
-            *validate_auto_sharing(pool, path),
-            *validate_bottlerocket_sharing(pool, path, machine),
-        ]
+        place = f"{path}.sharing.{pool.sharing.mode}"
+        found = _rules("sharing", place, pool=pool)
+        return [*found, *validate_bottlerocket_sharing(pool, path, machine)]
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
         """Auto Mode's nodes have driver and plugin from AWS."""

@@ -33,72 +33,23 @@ from gpufleet.spec.pool import Provisioner
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-_RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
-
 
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Findings about reservations, blocks and spot, in addition to those of `capacity_rules`."""
-    yield from _reservations(pool, shape)
+    # A resource group of reservations may have several types and zones.
+    ways = [(index, one.mode) for index, one in enumerate(pool.capacity) if not _of_group(one)]
+    index = next((index for index, mode in ways if mode == "reserved"), 0)
+    known = {"modes": [mode for _, mode in ways], "first": f"{pool.path}.capacity[{index}]"}
+    yield from _rules("reservation", pool.path, pool=pool, shape=shape, **known)
     yield from validate_block(pool)
-    yield from _placement(pool, shape)
-
-
-def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    modes = [entry.mode for entry in pool.capacity if not _of_group(entry)]
-    group = not pool.provisioner.by_node_pool
-    yield from _rules("reservation", pool.path, pool=pool, modes=modes)
-    if "reserved" in modes and group and len(shape.zones) != 1:
-        yield _finding(
-            "reservation-zone-missing", f"{pool.path}.capacity[{_place(pool)}]", found=shape.zones
-        )
-    for index, entry in enumerate(pool.capacity):
-        if entry.reserved is not None:
-            yield from _reservation_id(pool, f"{pool.path}.capacity[{index}].reserved.id", entry)
-
-
-def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    group = not pool.provisioner.by_node_pool
-    if group and "placement" in shape.options.launch_template:
-        return  # an existing group
-    if shape.placement_group and is_reserved(pool):
-        yield _finding(
-            "reservation-placement-group",
-            pool.path,
-            fix=(
-                "remove `placementGroup`"
-                "; an existing group is named in "
-                + ("`eks.launchTemplate.placement`" if group else "`karpenter.placementGroup`")
-            ),
-            found=True,
-        )
-
-
-def _place(pool: Pool) -> int:
-    """Index of the first reservation with its own id among the capacity types."""
-    ways = enumerate(pool.capacity)
-    return next(i for i, one in ways if one.reserved is not None and not _of_group(one))
 
 
 def _of_group(entry: Capacity) -> bool:
-    """Whether it is a resource group of reservations, which may have several types and zones."""
     return entry.reserved is not None and reservation_group_region(entry.reserved.id) is not None
-
-
-def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding]:
-    assert entry.reserved is not None
-    identifier = entry.reserved.id
-    if not _of_group(entry):
-        if not _RESERVATION.match(identifier):
-            yield _finding("reservation-id", place, found=identifier)
-        return
-    if pool.provisioner.by_node_pool:
-        yield _finding("reservation-group-with-karpenter", place, found=identifier)
 
 
 _MACHINES = {"p6e-gb200": 9, "trn2u": 4}
 """Family -> machines of the smallest UltraServer."""
-_SINCE = (1, 33)
-"""First Kubernetes minor with P6e UltraServers on EKS."""
 
 
 def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
@@ -106,22 +57,11 @@ def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Findin
     `ml/ml-eks-nvidia-ultraserver` 00e3293, P6e-GB200: 9 or 18 machines, Kubernetes 1.33, claims, no
     MIG with the driver of the AMI; Amazon EC2, Trn2 UltraServers: 4 machines; read 2026-11-23)."""
     row = pool.machines[0].instance
-    size = None if row is None else _MACHINES.get(row.family)
-    if row is None or size is None:
+    if row is None or row.family not in _MACHINES:
         return
-    if pool.nodes.maximum % size:
-        yield warning(
-            "ultraserver-in-part",
-            f"{pool.path}.nodes.max",
-            f"a block of {row.name} has whole UltraServers of {size} machines"
-            + (" or 18" if row.family == "p6e-gb200" else "")
-            + f", and {pool.nodes.maximum} are declared: the rest is paid and not used",
-            f"write a multiple of {size}",
-            found=pool.nodes.maximum,
-            limit=size,
-        )
-    if row.family == "p6e-gb200" and minor_of(kubernetes_version) < _SINCE:
-        yield _finding("ultraserver-kubernetes-too-old", found=kubernetes_version, limit="1.33")
+    rest, minor = pool.nodes.maximum % (size := _MACHINES[row.family]), minor_of(kubernetes_version)
+    known = {"rest": rest, "size": size, "kubernetes": kubernetes_version, "minor": minor}
+    yield from _rules("ultraserver", pool.path, pool=pool, row=row, **known)
 
 
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
@@ -144,7 +84,13 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         if pool.ownership is Ownership.EXISTING:
             continue
         shape, auto = eks_shape(pool), pool.provisioner is Provisioner.AUTO_MODE
-        yield from _rules("pool", pool.path, pool=pool, shape=shape)
+        key, more = shape.options.kms_key_arn, pool.nodes.maximum + 1
+        known: dict[str, object] = {
+            "region": spec.cluster.region,
+            "key_region": key and key.split(":")[3],
+        }
+        known |= {"one_more": more, "reserved": is_reserved(pool)}
+        yield from _rules("pool", pool.path, pool=pool, shape=shape, **known)
         yield from [] if auto else _image(pool, shape, spec)
         yield from validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region)
         yield from validate_purchase(pool, shape)
@@ -153,26 +99,6 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_scaled_group(pool)
         yield from [] if auto else validate_raw(pool, shape)
         yield from validate_options(pool)
-        yield from _key_and_pull(pool, shape, spec.cluster.region)
-
-
-def _key_and_pull(pool: Pool, shape: EksShape, region: str | None) -> Iterable[Finding]:
-    """EBS accepts keys of its own region (Amazon EBS user guide, encryption requirements); nodeadm
-    is only on Amazon Linux 2023 (awslabs/amazon-eks-ami `nodeadm/internal/api/feature_gate.go`)."""
-    key = shape.options.kms_key_arn
-    where = None if key is None else key.split(":")[3]
-    if None not in (where, region) and where != region:
-        yield _finding("kms-key-in-other-region", pool.path, found=where, limit=region)
-    named = pool.image is not None and not pool.image.key.startswith("al2023")
-    if shape.options.fast_image_pull and named and pool.provisioner is not Provisioner.AUTO_MODE:
-        yield error(
-            "fast-image-pull-image",
-            f"{pool.path}.eks.fastImagePull",
-            "only nodes of Amazon Linux 2023 can be set to pull images in parallel, and the image "
-            f"is {pool.image.key if pool.image else 'not known'}",
-            "remove fastImagePull, or write `image: al2023-nvidia`",
-            found=pool.image.key if pool.image else None,
-        )
 
 
 def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
@@ -257,13 +183,7 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
     if known is None or shape.bottlerocket != (known[1] is None) or short:
         yield _finding("image-release-unreadable", pool.path, found=found, form=form)
     elif known[1] is not None and known[1] != wanted:
-        yield _finding(
-            "image-release-for-other-kubernetes",
-            pool.path,
-            release=found,
-            found=known[1],
-            limit=wanted,
-        )
+        yield from _rules("release", pool.path, release=found, minor=known[1], wanted=wanted)
     elif known[1] is not None:
         yield from validate_release_driver(pool, known[0])
 
@@ -280,18 +200,8 @@ def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
         return
     if release.removeprefix("v") >= first:
         return
-    yield _finding(
-        "driver-not-for-gpu",
-        pool.path,
-        found=release,
-        image=image.key,
-        before=before,
-        gpu=pool.gpu.key,
-        needed=needed,
-        pool=pool.name,
-        limit=first,
-        branch=branch,
-    )
+    known = {"release": release, "first": first, "branch": branch, "before": before}
+    yield from _rules("driver", pool.path, pool=pool, needed=needed, **known)
 
 
 _CODES = {

@@ -20,7 +20,7 @@ from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import google_prefix
 from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
@@ -28,7 +28,7 @@ from gpufleet.spec.addons import GpuNetworks
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 NETWORK = "gcp:compute/network:Network"
 FIREWALL = "gcp:compute/firewall:Firewall"
@@ -185,18 +185,7 @@ def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Fi
         yield from _validate_sizes(declared, networks, pools)
     zones = sorted(rdma_zones(pools))
     made = [network for network in needed_networks(pools) if network.device_mode == "RDMA"]
-    if made and len(zones) != 1:
-        yield error(
-            "gke-gpu-networks-zone",
-            place,
-            "a network with a RoCE profile is in one zone, and pools with RDMA are in "
-            + (", ".join(zones) or "zones that are not declared"),
-            "write one zone under `zones` of each pool with `fabric: rdma`, or give the networks "
-            "in `connection.gpuNetworks`",
-            found=zones,
-        )
-    if made and spec.cluster.project is None:
-        yield _finding("gke-gpu-networks-project")
+    yield from _rules("gpu-networks", spec=spec, made=made, zones=zones)
 
 
 def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable[Finding]:
@@ -205,14 +194,9 @@ def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
         prefix = google_prefix(spec.resource_prefix)
-        yield _finding(
-            "gke-gpu-networks-name",
-            "cluster.name" if spec.name_prefix is None else "namePrefix",
-            longest=longest,
-            found=len(longest),
-            limit=LONGEST_NAME,
-            room=LONGEST_NAME - len(longest) + len(prefix),
-        )
+        place = "cluster.name" if spec.name_prefix is None else "namePrefix"
+        room = LONGEST_NAME - len(longest) + len(prefix)
+        yield from _rules("names-of-networks", place, longest=longest, size=len(longest), room=room)
 
 
 def _validate_sizes(
@@ -233,15 +217,8 @@ def _validate_sizes(
     room = IPv4Network(subnet.cidr).num_addresses - GOOGLES_ADDRESSES
     prefix = IPv4Network(declared.cidr).prefixlen - missing
     wider = f"write a range of /{prefix} or wider, or lower" if prefix >= WIDEST else "lower"
-    yield _finding(
-        "gke-gpu-networks-size",
-        cidr=subnet.cidr,
-        interface=subnet.interface.name,
-        limit=room,
-        users=[pool.name for pool in users],
-        found=nodes,
-        wider=wider,
-    )
+    known = {"subnet": subnet, "room": room, "users": users, "nodes": nodes, "wider": wider}
+    yield from _rules("size-of-networks", "", **known)
 
 
 def _validate_range(declared: GpuNetworks, place: str) -> Iterable[Finding]:
@@ -273,17 +250,7 @@ def validate_networks(
 ) -> Iterator[Finding]:
     """Networks that the pools need and the connection lacks."""
     missing = [network.name for network in needed if network.name not in given]
-    if not missing:
-        return
-    yield _finding(
-        "connection-missing",
-        fix=(
-            "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
-            "`addons: {gpuDirect: {networks: {}}}` to create them, or "
-            "`gke: {acceleratorNetworkProfile: auto}` on the pool"
-        ),
-        missing=missing,
-    )
+    return _rules("connection", missing=missing)
 
 
 def network_objects(network: GpuInterface, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:

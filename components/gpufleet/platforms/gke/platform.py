@@ -10,7 +10,6 @@ from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS, fabric_of
@@ -129,7 +128,7 @@ class GkeRules(PlatformRules):
     def validate_sharing(
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
-        return [*validate_class_sharing(pool, path), *validate_gke_sharing(pool, path, machine)]
+        return validate_gke_sharing(pool, path, machine)
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         if auto_created(pool):

@@ -4,16 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpufleet.catalogue import InstanceType, NodeImage
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
-_finding = findings_in(__file__)
-
-MAX_CLIENTS = 48
-"""Maximum number of clients per GPU, `max_shared_clients_per_gpu` 2 to 48 (GKE ComputeClass
-reference, read
-2026-04-25)."""
+_rules = rules_in(__file__)
 
 GKE_PLUGIN_OFF = {"gke-no-default-nvidia-gpu-device-plugin": "true"}
 """Node label that keeps GKE's own device plugin away, so that only the GPU Operator's advertises
@@ -63,72 +58,30 @@ def as_gke_publishes(sharing: Sharing) -> Sharing:
 
 
 def validate_gke_sharing(pool: GpuPool, path: str, machine: InstanceType | None) -> list[Finding]:
-    """Findings about sharing that GKE's plugin would refuse; none with the GPU Operator."""
+    """Findings about sharing that GKE's plugin would refuse; none with the GPU Operator. A
+    ComputeClass has type, number and driver of GPUs, but no partition and no clients."""
+    found = list(_rules("class-sharing", f"{path}.sharing.{pool.sharing.mode}", pool=pool))
     if not served_by_gke(pool) or machine is None:
-        return []
-    return [*_mig(pool, path, machine), *_clients(pool, path)]
-
-
-_OPERATOR = (
-    "or write `gke: {driver: gpuOperator}`, whose MIG manager partitions each GPU as declared"
-)
+        return found
+    return [*found, *_mig(pool, path, machine), *_rules("sharing", path, sharing=pool.sharing)]
 
 
 def _mig(pool: GpuPool, path: str, machine: InstanceType) -> Iterable[Finding]:
-    mig = pool.sharing.mig
+    mig, sizes = pool.sharing.mig, machine.offered_partition_sizes
     if mig is None:
         return
     place = f"{path}.sharing.mig.layouts"
-    profiles = {profile for layout in mig.layouts for profile in layout.devices}
+    profiles = sorted({profile for layout in mig.layouts for profile in layout.devices})
     covered = [layout.gpus for layout in mig.layouts]
     whole = covered == ["all"] or sum(n for n in covered if isinstance(n, int)) == (
         machine.accelerator.count
     )
-    sizes = machine.offered_partition_sizes
-    if len(profiles) != 1 or not whole:
-        yield error(
-            "gke-one-partition-size",
-            place,
-            f"GKE makes one partition size of a node pool, and {len(profiles)} profiles on "
-            "some of the GPUs are declared"
-            if not whole
-            else f"GKE makes one partition size of a node pool, and {len(profiles)} profiles "
-            "are declared",
-            f"one profile on all GPUs, {_OPERATOR}",
-            found=sorted(profiles),
-        )
-        return
-    profile = next(iter(profiles))
-    if profile not in sizes:
-        yield _finding(
-            "gke-partition-size-unknown",
-            place,
-            found=profile,
-            machine=machine.name,
-            sizes=", ".join(sizes) or "none",
-            allowed=sizes,
-        )
+    known = {"profiles": profiles, "sizes": sizes, "listed": ", ".join(sizes) or "none"}
+    yield from _rules("mig", place, whole=whole, offered=list(sizes), machine=machine, **known)
+    profile = profiles[0]
+    if len(profiles) != 1 or not whole or profile not in sizes:
         return
     for index, layout in enumerate(mig.layouts):
-        if layout.devices.get(profile) != sizes[profile]:
-            yield _finding(
-                "gke-partition-not-full",
-                f'{place}[{index}].devices["{profile}',
-                profile=profile,
-                limit=sizes[profile],
-                found=layout.devices.get(profile),
-            )
-
-
-def _clients(pool: GpuPool, path: str) -> Iterable[Finding]:
-    sharing = pool.sharing
-    nested = sharing.mig.time_slicing if sharing.mig is not None else None
-    for key, replicas in (
-        ("timeSlicing", sharing.time_slicing.replicas if sharing.time_slicing else 0),
-        ("mps", sharing.mps.replicas if sharing.mps else 0),
-        ("mig.timeSlicing", nested.replicas if nested else 0),
-    ):
-        if replicas > MAX_CLIENTS:
-            yield _finding(
-                "gke-too-many-clients", f"{path}.sharing.{key}", limit=MAX_CLIENTS, found=replicas
-            )
+        if (found := layout.devices.get(profile)) != (limit := sizes[profile]):
+            entry = f'{place}[{index}].devices["{profile}"]'
+            yield from _rules("partition", entry, profile=profile, limit=limit, found=found)

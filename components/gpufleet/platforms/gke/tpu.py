@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 ACCELERATOR_LABEL = "cloud.google.com/gke-tpu-accelerator"
 TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
@@ -144,18 +144,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     found = tpu_slice(pool)
     if found is None:
         yield _topology(pool, family)
-    elif found.hosts > 1 and (
-        pool.nodes.maximum != found.hosts or pool.nodes.minimum not in (0, found.hosts)
-    ):
-        yield _finding(
-            "tpu-slice-size",
-            pool.path,
-            topology=found.topology,
-            limit=found.hosts,
-            minimum=pool.nodes.minimum,
-            maximum=pool.nodes.maximum,
-            found=[pool.nodes.minimum, pool.nodes.maximum],
-        )
+    yield from _rules("tpu", pool.path, pool=pool, slice=found)
 
 
 def _topology(pool: Pool, family: _Family) -> Finding:

@@ -4,14 +4,25 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpufleet.cli.at_work import at_work
-from gpufleet.cluster.release_values import WrappedRelease, steps_of
+from gpufleet.cluster.release_values import ValuesSource, WrappedRelease, steps_of
+from gpufleet.documents.paths import text_at
+from gpufleet.documents.shapes import mapping
+from gpufleet.findings.locator import Locator
 from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.built import emptied
 from gpufleet_policies.fronts.audit.reading import OF_GPUS, Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
-from gpufleet_policies.resolve.charts import SECONDS_OF_RUN, parts_of, rendered, texts_of
+from gpufleet_policies.resolve.charts import (
+    SECONDS_OF_RUN,
+    dependencies,
+    installed_parts,
+    parts_of,
+    rendered,
+    texts_of,
+)
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, start_of
 from gpufleet_policies.resolve.written_lines import Located
@@ -54,6 +65,8 @@ class ChartFolders:
         """Templates that made an object."""
         self.rendered: set[str] = set()
         """Charts with objects."""
+        self.refused: dict[str, list[tuple[WrappedRelease, Locator, Reading, Located]]] = {}
+        """Charts whose objects are not known -> their releases, and where these are."""
 
     def use(self, folder: str, release: WrappedRelease) -> bool:
         """Note that a release names a chart; gives whether it may concern GPUs."""
@@ -89,8 +102,9 @@ class ChartFolders:
 
     def render(
         self, folder: str, release: WrappedRelease, reading: Reading, document: Located
-    ) -> None:
-        """Put the objects of a chart into the reading of what installs it."""
+    ) -> bool:
+        """Put the objects of a chart into the reading of what installs it; gives whether they are
+        known."""
         at_work(f"helm: {folder}, {self._tree.seconds:.0f} s of {SECONDS_OF_RUN} s")
         try:
             objects = rendered(folder, release, self._tree)
@@ -98,7 +112,7 @@ class ChartFolders:
             line, reason = document.located(steps_of(release.place))[1], message(str(problem))
             if "not installable" not in reason:  # a library, which other charts use
                 reading.not_judged.append(Unjudged(reading.name, line, folder, "render", reason))
-            return
+            return False
         self.rendered.add(folder)
         with_variables(objects)
         first = len(reading.facts)
@@ -111,6 +125,22 @@ class ChartFolders:
                 replace(fact, locator=replace(fact.locator, cluster=release.cluster))
                 for fact in reading.facts[first:]
             ]
+        return True
+
+    def parts(self, folder: str, values: Mapping[str, Any]) -> Iterator[WrappedRelease]:
+        """The known charts that a chart brings along with these values, each as its release."""
+        for key, name, version in installed_parts(folder, values, self._tree):
+            if known_chart(name) is not None:
+                own = {k: v for k, v in mapping(values.get(key)).items() if k != "enabled"}
+                sources = (ValuesSource(key, own),)
+                yield WrappedRelease(name, version or None, "dependencies", sources)
+
+    def unrendered(self) -> Iterator[str]:
+        """Charts whose objects are not known and that bring known charts along."""
+        for folder in self.charts.keys() - self.rendered:
+            rows = dependencies(folder, self._tree)
+            if any(known_chart(text_at(row, "name")) is not None for row in rows):
+                yield folder
 
     def empty_templates(self, folder: str) -> None:
         """Remove the facts of the templates of a chart whose objects are known: all of a release;

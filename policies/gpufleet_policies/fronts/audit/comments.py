@@ -5,7 +5,7 @@ item and the object that it is in. `gpufleet:ignore-file` is about the file.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +54,11 @@ def waiver_comments(text: str) -> list[WaiverComment]:
     lines = text.splitlines()
     values = list(_values(text))
     starts = [start for start, _ in values]
-    shape = _shape(lines)
+    shape = _Lines(
+        lines,
+        [number for number, line in enumerate(lines) if _is_content(line)],
+        [number for number, line in enumerate(lines) if _DIVIDER.match(line)],
+    )
     found: list[WaiverComment] = []
     for number, line in enumerate(lines):
         comment = _COMMENT.search(line)
@@ -69,8 +73,9 @@ def waiver_comments(text: str) -> list[WaiverComment]:
         if comment["file"]:
             first, last = 0, len(lines)
         else:
-            first, last = shape.scope(number, is_alone=not line[: comment.start()].strip())
-            around = frozenset(one + 1 for one in shape.around(first))
+            is_alone = not line[: comment.start()].strip()
+            first, last, inside = shape.scope(number, is_alone=is_alone)
+            around = frozenset(one + 1 for one in inside)
         written = _written(comment["rest"])
         found.append(WaiverComment(number + 1, rules, written, first + 1, last + 1, around))
     return found
@@ -97,81 +102,43 @@ def _written(rest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
-    """Values that begin and end in each line of a text, counted from 0."""
+class _Lines:
+    """Lines of a text, counted from 0; those with content, and those that divide documents."""
 
-    next: list[int | None]
-    """Line -> itself or the next one with content."""
-    parent: dict[int, int | None]
-    """Line with content -> the innermost one before it that it is in."""
-    end: dict[int, int]
-    """Line with content -> the last one of the field or item that it begins."""
-    document: list[int]
-    """Line -> number of its document."""
-    first: dict[int, int]
-    """Document -> its first line with content."""
-    last: dict[int, int]
-    """Document -> its last line."""
+    text: Sequence[str]
+    content: Sequence[int]
+    dividers: Sequence[int]
 
-    def scope(self, number: int, *, is_alone: bool) -> tuple[int, int]:
-        """First and last line that a comment is about."""
-        after = self.next[number + 1] if is_alone and number + 1 < len(self.next) else None
-        target = number if after is None else after
-        document = self.document[target]
-        if is_alone and self.first.get(document, target) == target:
-            return target, self.last[document]
-        return target, self.end.get(target, target)
-
-    def around(self, target: int) -> Iterator[int]:
-        """Lines that begin something with this line in it, and the first of its document."""
-        document = self.document[target]
-        first = self.first.get(document, target)
-        if first < target:
-            yield first
-        inside: int | None = self.next[target]
-        while inside is not None and self.document[inside] == document:
-            if inside < target:
-                yield inside
-            inside = self.parent[inside]
-
-
-def _shape(lines: Sequence[str]) -> _Shape:
-    """Found in one pass over the lines."""
-    parent: dict[int, int | None] = {}
-    end: dict[int, int] = {}
-    document: list[int] = []
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    open_lines: list[tuple[int, int, bool]] = []
-    current = 0
-    for number, line in enumerate(lines):
-        if _DIVIDER.match(line):
-            current += 1
-            open_lines = []
-        document.append(current)
-        last[current] = number
-        if not _is_content(line):
-            continue
-        first.setdefault(current, number)
-        column, is_item = _column(line), line.lstrip().startswith("- ")
-        while open_lines:
-            _, above, is_key = open_lines[-1]
-            if column > above or (is_key and is_item and column == above):
+    def scope(self, number: int, *, is_alone: bool) -> tuple[int, int, frozenset[int]]:
+        """First and last line that a comment in a line is about, and the lines that begin the
+        document and what else the first is in."""
+        after = bisect_left(self.content, number + 1)
+        is_next = is_alone and after < len(self.content)
+        target = self.content[after] if is_next else number
+        at = bisect_right(self.dividers, target)
+        start = self.dividers[at - 1] if at else 0
+        stop = self.dividers[at] if at < len(self.dividers) else len(self.text)
+        own = self.content[bisect_left(self.content, start) : bisect_left(self.content, stop)]
+        if is_alone and own[:1] in ([], [target]):
+            return target, stop - 1, frozenset()
+        place, last = bisect_left(own, target), target
+        around = {one for one in own[:1] if one < target}
+        for one in own[place + 1 :] if own[place : place + 1] == [target] else ():
+            if not self._is_inside(one, target):
                 break
-            open_lines.pop()
-        parent[number] = open_lines[-1][0] if open_lines else None
-        end[number] = number
-        open_lines.append((number, column, line.split(" #")[0].rstrip().endswith(":")))
-    for number in sorted(parent, reverse=True):
-        above = parent[number]
-        if above is not None:
-            end[above] = max(end[above], end[number])
-    following: list[int | None] = [None] * len(lines)
-    after: int | None = None
-    for number in range(len(lines) - 1, -1, -1):
-        after = number if number in parent else after
-        following[number] = after
-    return _Shape(following, parent, end, document, first, last)
+            last = one
+        for one in reversed(own[:place]) if place < len(own) else ():
+            if self._is_inside(own[place], one):
+                around.add(one)
+                place = bisect_left(own, one)
+        return target, last, frozenset(around)
+
+    def _is_inside(self, inner: int, outer: int) -> bool:
+        """Whether a line is in the field or item that one before it begins."""
+        line, above = self.text[inner], self.text[outer]
+        deeper = _column(line) - _column(above)
+        listed = line.lstrip().startswith("- ") and above.split(" #")[0].rstrip().endswith(":")
+        return deeper > 0 or (listed and deeper == 0)
 
 
 def _is_content(line: str) -> bool:

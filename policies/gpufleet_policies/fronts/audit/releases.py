@@ -12,6 +12,7 @@ from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, Wrapped
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.fronts.audit.built import copied
 from gpufleet_policies.fronts.audit.chart_folders import ChartFolders, charts_of
 from gpufleet_policies.fronts.audit.clusters import folders_above
@@ -32,7 +33,7 @@ from gpufleet_policies.wrappers.charts import chart_name, known_chart
 from gpufleet_policies.wrappers.gitops import argo_set
 from gpufleet_policies.wrappers.holders import Holder
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
-from gpufleet_policies.wrappers.release import found_elsewhere
+from gpufleet_policies.wrappers.release import found_elsewhere, merged, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def with_open_releases(readings: Sequence[Reading], tree: Tree) -> Sequence[Read
             for folder in folders.unused(makes_releases=makes_releases):
                 _render_alone(search, folders, folder)
             _open_all(search, folders, opened_readings)
+    for folder in folders.unrendered():
+        _open_parts(search, folders, folder)
     for folder in folders.rendered:
         folders.empty_templates(folder)
         search.used.update((name, "") for name in folders.values_files(folder))
@@ -135,6 +138,43 @@ def _render_alone(search: "_Search", folders: ChartFolders, folder: str) -> None
             folders.render(folder, release, values.reading, values.document)
 
 
+def _open_parts(search: "_Search", folders: ChartFolders, folder: str) -> None:
+    """Facts of the known charts that a chart without known objects brings along, with the values of
+    each of its releases; without a release, with each of its files of values."""
+    own = search.values_file(plain(f"{folder}/values.yaml"))
+    given = list(folders.refused.get(folder, ()))
+    for name in folders.values_files(folder):
+        _forget(search.by_name[name])
+        if folder not in folders.refused and (values := search.values_file(name)) is not None:
+            where = Locator("Values", "", "", "", name, 1)
+            release = WrappedRelease(None, None, "", (ValuesSource("", values.data),))
+            given.append((release, where, values.reading, values.document))
+    if not given:
+        reading, document, _ = folders.charts[folder]
+        where = Locator("Values", "", "", "", reading.name, 1)
+        given = [(WrappedRelease(None, None, ""), where, reading, document)]
+    for release, locator, reading, document in given:
+        base = {} if own is None else mapping(own.data)
+        held = tuple(one for one in release.sources if one.held is not None)
+        values = merged(base, values_of(release.sources, yaml_value).values)
+        for part in folders.parts(folder, values):
+            made, where = part, replace(locator, name=locator.name or part.chart or "")
+            if release.place:
+                sources = (replace(part.sources[0], place=release.place), *held)
+                made = replace(release, chart=part.chart, version=part.version, sources=sources)
+            for fact in opened(made, where, {}):
+                _put(fact, reading, reading, document, document)
+
+
+def _put(fact: Any, reading: Reading, target: Reading, document: Located, source: Located) -> None:
+    """Put a fact of a release where its values are, and what is not judged where its name is."""
+    if isinstance(fact, NotJudged):
+        reading.not_judged.append(left_out(fact, document, reading.name))
+    else:
+        target.facts.append(fact)
+        target.sources.append(source)
+
+
 def _open(
     search: "_Search",
     folders: ChartFolders,
@@ -158,10 +198,19 @@ def _open(
             folders.leave(held.name, str(unopened.locator))
         if local and known_chart(release.chart or "") is None:
             if folders.use(local, release):
-                folders.render(local, release, reading, document)
+                if not folders.render(local, release, reading, document):
+                    given = (release, unopened.locator, reading, document)
+                    folders.refused.setdefault(local, []).append(given)
                 continue
         elif held is not None and held.optional and not local:
             continue  # a folder of manifests
+        elif local and (own := search.values_file(plain(f"{local}/values.yaml"))) is not None:
+            base = ValuesSource(f"{local}/values.yaml", own.data)
+            search.used.add(own.used)
+            release = replace(release, sources=(base, *release.sources))
+        elif held is not None and not local and held.name.startswith((".", "/")):
+            unread = ValuesSource(release.place, held=held)
+            release = replace(release, sources=(unread, *release.sources))
         last = _last(unopened.release.sources)
         home = values.get(last) if last is not None else None
         target, source, place = reading, document, None
@@ -169,11 +218,7 @@ def _open(
             target, source, place = home.reading, home.document, home.place
         locator = replace(unopened.locator, file=target.name, line=source.line)
         for fact in opened(release, locator, unopened.annotations, place):
-            if isinstance(fact, NotJudged):
-                reading.not_judged.append(left_out(fact, document, reading.name))
-            else:
-                target.facts.append(fact)
-                target.sources.append(source)
+            _put(fact, reading, target, document, source)
 
 
 def _last(sources: Sequence[ValuesSource]) -> HeldElsewhere | None:

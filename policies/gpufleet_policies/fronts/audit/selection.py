@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from gpufleet.findings import Level
-from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
+from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import RuleSettings
 

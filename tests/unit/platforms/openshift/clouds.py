@@ -3,11 +3,8 @@
 import copy
 from typing import Any
 
-from gpufleet.adopt import adopt
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.registry import PLATFORMS
 
 AWS_CHAT: dict[str, Any] = {
     "name": "chat",
@@ -84,19 +81,3 @@ def fleet(platform: str, *pools: dict[str, Any], **more: Any) -> Fleet:
     assert compiled.deployable, [str(finding) for finding in compiled.findings]
     assert compiled.fleet is not None
     return compiled.fleet
-
-
-def adopted(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    """The declaration that is read out of objects of a cluster."""
-    seen = (
-        ObservedResource(
-            f"kubernetes:{one['apiVersion']}:{one['kind']}",
-            one["metadata"]["name"],
-            one,
-            address=f"{one['kind']}/{one['metadata']['name']}",
-        )
-        for one in objects
-    )
-    spec = adopt(Observations(tuple(seen)), PLATFORMS).spec
-    assert spec is not None
-    return spec

@@ -9,12 +9,11 @@ import yaml
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
 from gpufleet.platforms.openshift.machine_set import machine_set_plan
-from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set
+from gpufleet.platforms.openshift.machine_set_manifest import machine_set
 from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.base import Platform
 from tests.unit.platforms.openshift import clouds
-from tests.unit.platforms.openshift.clouds import adopted
-from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, TRAIN, fleet
+from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, fleet
 from tests.unit.platforms.openshift.test_rules import CLAIMED, FIXED, OTHER
 
 CONNECTION: dict[str, Any] = {
@@ -129,34 +128,6 @@ def test_the_connection_has_each_domain_that_a_pool_names(
     given = {**CONNECTION, "failureDomains": domains}
     _, findings = machine_set_plan(made.pools[0], made.spec, given, "connection")
     assert [(one.code, one.path) for one in findings] == ([] if code is None else [(code, path)])
-
-
-def test_sets_are_read_back() -> None:
-    """The sets in all failure domains give one pool, which creates them again."""
-    pools = [
-        {
-            **CHAT,
-            "zones": ["rack-a", "rack-b"],
-            "openshift": {**MACHINE, "extraDisks": DISKS, "networks": [*CLAIMED, *OTHER]},
-        },
-        {**TRAIN, "openshift": {**MACHINE, "folder": "/DC1/vm/gpu"}},
-    ]
-    made = fleet(*pools)
-    place = CLOUDS[Platform.OPENSHIFT].place(CONNECTION, made.spec)
-    found: list[dict[str, Any]] = []
-    for pool in made.pools:
-        for zone in zones_of(pool):
-            found.append(machine_set(pool, "lab", place, zone))
-            scaler = machine_autoscaler(pool, "lab", zone)
-            found += [] if scaler is None else [scaler]
-    chat, train = adopted(found)["pools"]
-    assert chat["zones"] == ["rack-a", "rack-b"]
-    assert chat["openshift"]["extraDisks"] == DISKS
-    assert chat["openshift"]["networks"] == [*CLAIMED, *OTHER]
-    assert "folder" not in chat["openshift"]
-    assert "zones" not in train
-    assert "networks" not in train["openshift"]
-    assert train["openshift"]["folder"] == "/DC1/vm/gpu"
 
 
 def _written(made: Any) -> list[dict[str, Any]]:
