@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
@@ -83,17 +84,16 @@ def _cluster(work: MachineWork) -> DrsCluster:
     return DrsCluster(work.session, work.place.compute, work.settings.timeouts.reconfigure)
 
 
+_OF_A_CLUSTER = ("vmGroup", "drsBehavior", "separateHosts")
+
+
 def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
     """Refuse inputs that need DRS if the place has no DRS.
 
     Raises:
         VsphereError: the place is a standalone host.
     """
-    declared = {
-        "vmGroup": settings.vm_group,
-        "drsBehavior": settings.drs_behavior,
-        "separateHosts": settings.separate_hosts,
-    }
+    declared = {name: getattr(settings, to_snake(name)) for name in _OF_A_CLUSTER}
     wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
     if wrong and not found.is_cluster:
         of_group = settings.vm_group is not None

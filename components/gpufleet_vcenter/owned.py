@@ -132,24 +132,16 @@ class MachineWork:
                 raise failed("ambiguous/uuid", count=len(found), work=self, names=names)
             owner = found[0].owner or "an unknown owner"
             raise failed("foreign-machine", names=names, work=self, owner=owner)
-        _check_gone(self, moref)
+        machine = moref and self.session.object(vim.VirtualMachine, moref)
+        paths = ("name", "config.extraConfig")
+        known = one(self.session, machine, vim.VirtualMachine, paths) if machine else None
+        live = seen(machine, known) if known else None
+        # It exists although the search does not find it: the user may have lost rights to it, or
+        # its uuid was changed. Or another machine has the reference now.
+        if live is not None and (not live.extra_config or self.is_key(live)):
+            name = live.name or "a machine without a name"
+            raise failed("unreadable-machine/not-found", work=self, moref=moref, name=name)
         return None
-
-
-def _check_gone(work: MachineWork, moref: str) -> None:
-    """Raise if a machine exists although the search does not find it: the user may have lost rights
-    to it, or its uuid was changed."""
-    if not moref:
-        return
-    machine = work.session.object(vim.VirtualMachine, moref)
-    found = one(work.session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
-    if not found:
-        return
-    live = seen(machine, found)
-    if live.extra_config and not work.is_key(live):
-        return  # another machine has the reference now
-    name = live.name or "a machine without a name"
-    raise failed("unreadable-machine/not-found", work=work, moref=moref, name=name)
 
 
 def still_there(session: Session, live: Observed) -> Observed:

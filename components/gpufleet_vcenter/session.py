@@ -14,6 +14,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -224,7 +225,6 @@ class Rest:
         """Nothing is called yet."""
         self._endpoint, self._known = endpoint, known
         self._lock, self._token = threading.Lock(), ""
-        self._pool: urllib3.HTTPConnectionPool | None = None
 
     def ask(self, path: str, action: str = "", body: Any = None) -> Any:
         """Result of an action on a path below `/rest/com/vmware/cis`. Default: it is read.
@@ -252,7 +252,7 @@ class Rest:
             if self._token:
                 self._answer("DELETE", "/session")  # else it ends there by itself
             self._token = ""
-        if self._pool is not None:
+        if "_pool" in vars(self):
             self._pool.close()
 
     def _log_in(self) -> None:
@@ -272,16 +272,16 @@ class Rest:
         self, method: str, path: str, body: Any = None, login: Any = None
     ) -> tuple[int, Any]:
         """Status and content; None: empty, or an HTML page."""
-        pool = self._pool = self._pool or self._connected()
         session = {"vmware-api-session-id": self._token} if self._token else {}
         kinds = {"Accept": "application/json", "Content-Type": "application/json"}
         headers = {**kinds, **session, **(login or {})}
-        answer = pool.request(method, _ROOT + path, json=body, headers=headers)
+        answer = self._pool.request(method, _ROOT + path, json=body, headers=headers)
         with contextlib.suppress(ValueError):
             return answer.status, answer.json()
         return answer.status, None
 
-    def _connected(self) -> urllib3.HTTPConnectionPool:
+    @cached_property
+    def _pool(self) -> urllib3.HTTPConnectionPool:
         to = self._endpoint
         options: dict[str, Any] = {"retries": _AGAIN, "timeout": CALL_SECONDS}
         if to.plain_http:

@@ -150,7 +150,11 @@ def run(
         return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
     except vim.fault.TaskInProgress as fault:
         busy: Any = fault
-        busy.msg = f"{busy.msg or 'another task is in progress'}{_in_flight(session, busy.task)}"
+        paths = ("info.descriptionId", "info.progress")
+        found = (busy.task and one(session, busy.task, vim.Task, paths)) or {}
+        busy.msg = busy.msg or "another task is in progress"
+        if what := found.get("info.descriptionId"):
+            busy.msg += f": {what}, {found.get('info.progress') or 0} % done"
         raise
 
 
@@ -228,12 +232,3 @@ def in_words(
         raise translated(fault, doing, mmio_gib) from None
     except OutcomeUnknownError as lost:
         raise failed("connection/call", doing=doing, lost=lost) from None
-
-
-def _in_flight(session: Session, task: Any) -> str:
-    """`: VirtualMachine.createSnapshot, 40 % done`; empty: vCenter does not report it."""
-    paths = ("info.descriptionId", "info.progress")
-    found = None if task is None else one(session, task, vim.Task, paths)
-    if not found or not found.get("info.descriptionId"):
-        return ""
-    return f": {found['info.descriptionId']}, {found.get('info.progress') or 0} % done"
