@@ -195,10 +195,6 @@ def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed)
     return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
     is removed. The group writes the whole rule, and a machine that is made later adds itself. A
@@ -235,9 +231,9 @@ def _write_rule(
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """
-
-    name = f"gpufleet {group.rpartition('/')[2][:50]} {_digest(life)}"
-    ends = (f" {_digest(life)}", f" {_digest(f'{group}|{life}')}")
+    own, former = (hashlib.sha256(of.encode()).hexdigest() for of in (life, f"{group}|{life}"))
+    name = f"gpufleet {group.rpartition('/')[2][:50]} {own[:8]}"
+    ends = (f" {own[:8]}", f" {former[:8]}")
 
     def lacking() -> Any | None:
         rules = (row for row in cluster.rows("rule") if isinstance(row, _Rule))

@@ -17,7 +17,6 @@ from pyVmomi import pbm, vim
 from pyVmomi.SoapAdapter import SoapStubAdapter
 
 from gpufleet_vcenter.adapters import WantedAdapter, found_network
-from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
@@ -255,7 +254,7 @@ def _content(session: Session) -> Any:
         path="/pbm",
         version=_VERSION,
         poolSize=0,
-        sslContext=None if endpoint.plain_http else tls_context(endpoint),
+        sslContext=session.trust,
         httpConnectionTimeout=CALL_SECONDS,
         requestContext={"vcSessionCookie": login.value},
     )

@@ -19,8 +19,6 @@ from gpufleet_vcenter.session import Session, session_for
 from gpufleet_vcenter.settings import Endpoint, NodeSettings, parsed
 from gpufleet_vcenter.tasks import Begin, changed_until, in_words, wait
 
-CLONE_STARTS = "VmBeingClonedEvent"
-
 
 def logged_in(endpoint: Endpoint) -> Session:
     """The process's login to the vCenter.
@@ -241,7 +239,7 @@ def running_clones(session: Session) -> list[RunningClone]:
         if source not in started:
             started[source] = []  # of machines that the user may not see
             with suppress(vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
-                started[source] = events(session, source, (CLONE_STARTS,))
+                started[source] = events(session, source, ("VmBeingClonedEvent",))
         names = (
             str(event.destName)
             for event in started[source]

@@ -189,12 +189,8 @@ def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
     offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
     absent = [address for address in addresses if address not in offered]
     if absent:
-        raise failed(
-            "gpu-none/no-device",
-            host=getattr(host, "_moId", "the host"),
-            absent=absent,
-            offered=sorted(offered),
-        )
+        where = getattr(host, "_moId", "the host")
+        raise failed("gpu-none/no-device", host=where, absent=absent, offered=sorted(offered))
     kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
     return {
         address: kind(

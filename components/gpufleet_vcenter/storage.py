@@ -167,12 +167,8 @@ def chosen_store(
         }
         fitting = [room for room in rooms if left.get(room.id, -1) >= with_reserve(size)]
         if not fitting:
-            raise failed(
-                "datastore-full/members",
-                settings=settings,
-                gib=-(-with_reserve(size) >> 30),
-                rooms=_listed(rooms),
-            )
+            gib, listed = -(-with_reserve(size) >> 30), _listed(rooms)
+            raise failed("datastore-full/members", settings=settings, gib=gib, rooms=listed)
         best = min(fitting, key=lambda room: (-left[room.id], room.name))
         _TAKEN[server, best.id][machine] = with_reserve(size)
     try:

@@ -28,7 +28,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS
-from gpufleet_vcenter.node import BATCH, GROUP, OWNER, VcenterResource
+from gpufleet_vcenter.node import BATCH, GROUP, OWNER
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
@@ -88,15 +88,16 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             "names": plan.names,
             "width": options.creation_width,
         }
-        owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
+        owner = pulumi.CustomResource(OWNER, f"{name}-owner", {**shared, "life": None}, known)
         own = {one.key: _own(pool, connection, group, common, one) for one in machines}
         nodes = {key: {**common, **inputs} for key, inputs in own.items()}
-        made = VcenterResource(
+        made = pulumi.CustomResource(
             GROUP,
             f"{name}-machines",
             {
                 "group": group,
-                "life": owner.output("life"),
+                "life": pulumi.get(owner, "life"),
+                "ids": None,
                 "names": plan.names,
                 "order": [one.key for one in machines],
                 "after": _waves(pool, machines),
@@ -119,7 +120,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             },
             pulumi.ResourceOptions.merge(known, pulumi.ResourceOptions(aliases=[former])),
         )
-        ids = pulumi.Output.unsecret(made.output("ids"))
+        ids = pulumi.Output.unsecret(pulumi.get(made, "ids"))
         return {
             "node_names": [machine.name for machine in machines],
             "provider_ids": ids.apply(lambda known: _listed(known, machines, "providerId")),
