@@ -96,7 +96,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             f"{name}-machines",
             {
                 "group": group,
-                "life": pulumi.get(owner, "life"),
+                "life": vars(owner)["life"],
                 "ids": None,
                 "names": plan.names,
                 "order": [one.key for one in machines],
@@ -120,7 +120,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             },
             pulumi.ResourceOptions.merge(known, pulumi.ResourceOptions(aliases=[former])),
         )
-        ids = pulumi.Output.unsecret(pulumi.get(made, "ids"))
+        ids: pulumi.Output[Any] = pulumi.Output.unsecret(vars(made)["ids"])
         return {
             "node_names": [machine.name for machine in machines],
             "provider_ids": ids.apply(lambda known: _listed(known, machines, "providerId")),
