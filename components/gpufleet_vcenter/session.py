@@ -70,7 +70,6 @@ def patient(when: Any, pause: float, longest: float, attempts: int = sys.maxsize
 LOST = (OSError, http.client.HTTPException)
 """Exceptions of a broken connection. TLS failures are OSErrors too, and are handled equally."""
 
-
 _AWAY = "connection/unreachable"
 _PASSING = (
     ConnectionError,
