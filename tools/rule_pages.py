@@ -10,8 +10,14 @@ from pathlib import Path
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.configurations.codes import EVERY_KIND, code_space, tables
-from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS, RELATIONS, group_of
+from gpufleet_policies.configurations.codes import (
+    CONFIGURATION_GROUPS,
+    EVERY_KIND,
+    RELATIONS,
+    code_space,
+    group_of,
+    tables,
+)
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES, by_id

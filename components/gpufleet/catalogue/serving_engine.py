@@ -55,6 +55,8 @@ class ServingEngine:
     """Whether tensor ranks divide these logits."""
     alone_bytes: int
     """Context, libraries and CUDA graphs on one GPU."""
+    eager_bytes: int
+    """The same without CUDA graphs."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -98,6 +100,7 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
         cache_rule=CacheRule(raw["cache_rule"]),
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
         alone_bytes=_bytes(raw["alone_gib"]),
+        eager_bytes=_bytes(raw.get("eager_gib", raw["alone_gib"])),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
         reserved_output=_reserved(raw),

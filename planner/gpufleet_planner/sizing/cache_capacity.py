@@ -182,7 +182,8 @@ def starts(
             )
         )
         return None
-    blocks = None if room is None else room.state_blocks
+    # Only the capture of graphs needs a block for each sequence (vllm-project/vllm#38270).
+    blocks = room.state_blocks if room is not None and serving.graphs else None
     if blocks is None or serving.max_sequences <= blocks:
         return True
     findings.append(

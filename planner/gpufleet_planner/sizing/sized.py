@@ -198,6 +198,7 @@ def serving_of(
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),
         chunked_prefill=request.chunked_prefill,
+        graphs=request.graphs,
     )
 
 

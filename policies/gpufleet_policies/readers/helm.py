@@ -45,9 +45,9 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     )
     is_here = chart.value.startswith((".", "/"))
     sources = tuple(_sources(document))
-    if document.get("repository") is UNKNOWN:
-        held = HeldElsewhere("chart", "of a repository that is not known")
-        sources += (ValuesSource("repository", held=held),)
+    for key in ("repository", "count", "for_each"):  # another chart, or none
+        if document.get(key) is UNKNOWN:
+            sources += (ValuesSource(key, held=HeldElsewhere("value", "of a plan")),)
     if is_here and document.get("postrender") is not None:  # it may change any object
         sources += (ValuesSource("postrender", held=HeldElsewhere("patches", "of postrender")),)
     if is_here or any(one.held is not None for one in sources):

@@ -10,8 +10,7 @@ from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
-from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
-from gpufleet_policies.rules.gpu_requests import written_amounts
+from gpufleet_policies.rules.gpu_requests import FRACTIONS, written_amounts
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import GPU_LABELS, POOL_LABEL, candidates
 from gpufleet_policies.rules.written import written_rule

@@ -7,8 +7,9 @@ from fractions import Fraction
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
 from gpufleet.findings import Finding
-from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.findings.remediation import JsonPatch, add, remove, replace
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placement import candidates, possible_pools
@@ -250,3 +251,41 @@ def _set_requests(container: Container, amounts: dict[str, str]) -> JsonPatch:
     if container.requests:
         return tuple(add(value, place, "requests", name) for name, value in amounts.items())
     return (add(amounts, place, "requests"),)
+
+
+FRACTIONS = ("gpu-fraction", "gpu-memory")
+"""Annotations by which KAI's scheduler shares a GPU."""
+
+
+@written_rule("fraction-with-whole-gpu")
+def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
+    written = [name for name in FRACTIONS if name in workload.annotations]
+    if not written:
+        return
+    said = " and ".join(f"annotation {name}" for name in written)
+    holders = [
+        (group, container)
+        for group, container in workload.gpu_containers
+        if GPU in container.gpu_resources
+    ]
+    if len(written) > 1 and not holders:
+        yield fraction_and_whole.say(written=written, said=said)
+    for group, container in holders:
+        part = _part_of_gpu(workload.annotations.get(FRACTIONS[0]))
+        place = container.resources_place
+        yield fraction_and_whole.say(
+            case="both",
+            container=container,
+            place=place or container.place,
+            said=said,
+            written=written,
+            alternative=fraction_and_whole.instead(),
+            money=held(context, workload, group, 1 - part) if part is not None else None,
+            remediation=tuple(remove(*one) for one in written_amounts(container, (GPU,))),
+        )
+
+
+def _part_of_gpu(text: str | None) -> Fraction | None:
+    part = decimal(text)
+    return Fraction(part) if part is not None and 0 < part < 1 else None

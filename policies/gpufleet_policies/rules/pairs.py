@@ -28,9 +28,10 @@ from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import with_pods
-from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.gpu_requests import FRACTIONS
+from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
-from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
+from gpufleet_policies.rules.placement import has_mig
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -97,7 +98,8 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
                 yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
-                yield "Container", _Side(subject, _container(one), one.place)
+                data = _container(one) | download_room(subject.intent, one, context.catalogue)
+                yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
         data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
@@ -107,7 +109,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         document = {**subject.document, "metadata": metadata, "complete": True}
         document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
-            document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
+            document["mig"] = has_mig(context.catalogue, mapping(metadata.get("labels")))
         yield subject.locator.kind, _Side(subject, document)
 
 
@@ -184,15 +186,6 @@ def _container(one: Container) -> dict[str, Any]:
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
     return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
-
-
-def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
-    """Whether the GPU that a node's labels name has MIG."""
-    for key in GPU_LABELS:
-        if isinstance(labels.get(key), str):
-            gpu = named_gpu(context.catalogue, key, labels[key])
-            return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
-    return None
 
 
 @once

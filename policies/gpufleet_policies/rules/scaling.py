@@ -15,7 +15,7 @@ from gpufleet_policies.rules.placement import gpu_requests
 from gpufleet_policies.rules.pool_room import room_for
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
-from gpufleet_policies.rules.quota_room import quota_of
+from gpufleet_policies.rules.queues import quota_of
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)

@@ -14,7 +14,7 @@ WORKER = "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].resources"
 
 PLAIN = {f"{CONTAINER}.image": "registry.example/encoder:1.0"}
 
-CASES = (
+FIRST = (
     Case(
         "gpu-request-without-limit",
         manifest(GROUP),
@@ -47,5 +47,18 @@ CASES = (
         deployment({LIMITS: WHOLE, REQUESTS: REMOVE}),
         "requests a GPU and no cpu and no memory",
         settings={"profile": "strict"},
+    ),
+)
+
+
+FRACTION = {'spec.template.metadata.annotations."gpu-fraction"': "0.5"}
+
+CASES = (
+    *FIRST,
+    Case(
+        "fraction-with-whole-gpu",
+        deployment({LIMITS: {"cpu": "4"}, **FRACTION}),
+        deployment({LIMITS: {"nvidia.com/gpu": 1}, **FRACTION}),
+        "requests whole nvidia.com/gpu and has annotation gpu-fraction",
     ),
 )

@@ -4,9 +4,10 @@ from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.pools import CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
+from tests.policies.cases.workloads import CONTAINER, deployment
 
 PARTS_OFF = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
-CASES = (
+FIRST = (
     Case(
         "gpu-software-installed-twice",
         node_group(),
@@ -27,5 +28,22 @@ CASES = (
         node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_STANDARD"}),
         "AL2023_x86_64_STANDARD has no driver of NVIDIA",
         level=Level.ADVISORY,
+    ),
+)
+
+
+CUDA = "docker.io/nvidia/cuda"
+TRAIN = {f"{CONTAINER}.command": ["python", "train.py"]}
+
+CASES = (
+    *FIRST,
+    Case(
+        "cuda-not-for-gpu",
+        deployment(
+            {**TRAIN, f"{CONTAINER}.image": "nvcr.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04"}
+        ),
+        deployment({**TRAIN, f"{CONTAINER}.image": "nvcr.io/nvidia/cuda:10.2-runtime-ubuntu18.04"}),
+        "CUDA 10.2 has no code for L4",
+        Level.ADVISORY,
     ),
 )

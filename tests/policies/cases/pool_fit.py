@@ -66,7 +66,7 @@ def h100(changes: dict[str, Any]) -> Thing:
 SPOT = h100({"capacityType": "SPOT"})
 DEAR = node_group({"instanceTypes": ["g6e.xlarge"], "nodeGroupName": "dear"}, "dear")
 
-CASES = (
+FIRST = (
     Case(
         "interruptible-work-on-demand",
         job({**PLAIN, MAY_STOP: "false"}),
@@ -105,5 +105,41 @@ CASES = (
         "requests 1 GPU(s) of any kind: L4, L40S are here",
         Level.ADVISORY,
         alongside=(*QUIET, node_group(), DEAR),
+    ),
+)
+
+
+ON_DEMAND = h100({})
+SPREAD = Thing(
+    "aws:ec2/launchTemplate:LaunchTemplate",
+    {"name": "spread", "networkInterfaces": [{"interfaceType": "efa"}]},
+    "spread",
+)
+ZONES = node_group(
+    {
+        "instanceTypes": ["p4d.24xlarge"],
+        "subnetIds": ["subnet-a", "subnet-b"],
+        "launchTemplate": {"name": "spread"},
+    },
+    "zones",
+)
+
+CASES = (
+    *FIRST,
+    Case(
+        "multi-zone-training-group",
+        training({**EFA, f'{WORKER}.nodeSelector."topology.kubernetes.io/zone"': "us-east-1a"}),
+        training(EFA),
+        "2 training pods of 8 GPU(s) on gpu, which spans 2 zones",
+        Level.ADVISORY,
+        alongside=(*QUIET, ZONES, SPREAD),
+    ),
+    Case(
+        "multi-node-without-fabric",
+        training(EFA),
+        training(),
+        "and do not request vpc.amazonaws.com/efa",
+        Level.ADVISORY,
+        alongside=(*QUIET, ON_DEMAND, TEMPLATE),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing, manifest
 from tests.policies.cases.pools import karpenter
-from tests.policies.cases.quota_room import quota
+from tests.policies.cases.queues import quota
 from tests.policies.cases.workloads import CONTAINER, LIMITS, container, deployment
 from tests.policies.objects import REMOVE, changed
 

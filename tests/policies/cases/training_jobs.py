@@ -3,11 +3,44 @@
 from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.workloads import CONTAINER, container, job
+from tests.policies.cases.case import FLEET, Case, Thing, manifest
+from tests.policies.cases.workloads import CONTAINER, container, job, torch
+from tests.policies.objects import REMOVE, changed
+
+PYTORCH = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {
+        "name": "pretrain",
+        "namespace": "ml",
+        "labels": {"kueue.x-k8s.io/queue-name": "research"},
+    },
+    "spec": {
+        "runPolicy": {"activeDeadlineSeconds": 86400},
+        "pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": torch(4)}},
+    },
+}
+QUEUE = manifest(
+    {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "LocalQueue",
+        "metadata": {"name": "research", "namespace": "ml"},
+        "spec": {"clusterQueue": "research"},
+    }
+)
+FIRST = (
+    Case(
+        "training-without-queue-or-gang",
+        manifest(PYTORCH),
+        manifest(changed(PYTORCH, {"metadata.labels": REMOVE})),
+        "8 GPUs that are of use only together, and no queue or group of pods",
+        Level.ADVISORY,
+        alongside=(FLEET, QUEUE),
+    ),
+)
 
 
-def torch(name: str) -> Thing:
+def named(name: str) -> Thing:
     """A PyTorchJob of one pod."""
     return manifest(
         {
@@ -81,10 +114,11 @@ def two_pods(address: str, *, subdomain: bool = True) -> Thing:
 
 
 CASES = (
+    *FIRST,
     Case(
         "training-container-name",
-        torch("pytorch"),
-        torch("trainer"),
+        named("pytorch"),
+        named("trainer"),
         "has no container called pytorch, only trainer",
     ),
     Case(
