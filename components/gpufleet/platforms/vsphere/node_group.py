@@ -82,27 +82,21 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
         former = pulumi.Alias(name=f"{name}-batch", type_=BATCH)  # of 0.1.0
-        shared = {
-            "group": group,
-            "common": common,
-            "names": plan.names,
-            "width": options.creation_width,
-        }
-        owner = pulumi.CustomResource(OWNER, f"{name}-owner", {**shared, "life": None}, known)
+        shared = {"group": group, "names": plan.names, "width": options.creation_width}
+        of_id = {**shared, "common": common, "life": None}
+        owner = pulumi.CustomResource(OWNER, f"{name}-owner", of_id, known)
         own = {one.key: _own(pool, connection, group, common, one) for one in machines}
         nodes = {key: {**common, **inputs} for key, inputs in own.items()}
         made = pulumi.CustomResource(
             GROUP,
             f"{name}-machines",
             {
-                "group": group,
+                **shared,
                 "life": vars(owner)["life"],
                 "ids": None,
-                "names": plan.names,
                 "order": [one.key for one in machines],
                 "after": _waves(pool, machines),
                 "excluded": [str(number) for number in options.exclude],
-                "width": options.creation_width,
                 "rolloutWidth": options.rollout_width,
                 "preflight": connection.get("preflight", PREFLIGHT[0]),
                 "nodes": {
