@@ -211,9 +211,8 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
         experts = max(experts, indexer_workspace(model, serving.context))
     logits, warmed = _sampler(model, serving, part, forward, tensor)
     alone = parallel.serving_gpus == 1
-    engine = profile.alone_bytes if alone else profile.parallel_bytes
-    if alone and not serving.graphs:
-        engine = profile.eager_bytes
+    own = profile.alone_bytes if serving.graphs else profile.eager_bytes
+    engine = own if alone else profile.parallel_bytes
     graphs = "CUDA context" if alone else "NCCL"
     graphs += f"{' and CUDA graphs' if serving.graphs else ''}, {engine / GIB:.1f} GiB"
     graphs += f"; measured: {profile.spread}" if profile.spread else ""

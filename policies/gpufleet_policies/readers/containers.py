@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
-from gpufleet.cluster.fact import UNKNOWN, Fact, absent, unknown
+from gpufleet.cluster.fact import NOTHING, UNKNOWN, Fact, unknown
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
 from gpufleet_policies.names import meanings, names
@@ -137,11 +137,8 @@ def _room(container: Container, raw: dict[str, Any], volumes: Mapping[Any, Any])
     )
     limit = amount(at(volume, "emptyDir.sizeLimit"))
     if limit is None and not container.keeps_files:
-        limit = container.limits.get("ephemeral-storage", _NO_LIMIT).found
+        limit = container.limits.get("ephemeral-storage", NOTHING).found
     return None if limit is None else int(limit.number)
-
-
-_NO_LIMIT: Fact[Amount] = absent()
 
 
 def as_fragment(container: Container) -> Container:

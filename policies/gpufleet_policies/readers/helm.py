@@ -16,7 +16,7 @@ from gpufleet.cluster.release_values import (
     joined,
 )
 from gpufleet.cluster.subject import environment
-from gpufleet.contract.programs.device_plugin_chart import default_config
+from gpufleet.contract.programs.device_plugin import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, literal, word
@@ -169,7 +169,7 @@ def of_values(
 
         config = inside(values, "managerConfig.controllerManagerConfigYaml")
         if isinstance(config, str):
-            yield from configuration(parsed(config), locator, f"{place}.managerConfig")
+            yield from configuration(parsed(config), locator)
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:

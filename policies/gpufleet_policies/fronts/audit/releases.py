@@ -158,11 +158,10 @@ def _open_parts(search: "_Search", folders: ChartFolders, folder: str) -> None:
         held = tuple(one for one in release.sources if one.held is not None)
         values = merged(base, values_of(release.sources, yaml_value).values)
         for part in folders.parts(folder, values):
-            made, where = part, replace(locator, name=part.chart or "")
+            made, where = part, replace(locator, name=locator.name or part.chart or "")
             if release.place:
-                source = replace(part.sources[0], place=release.place)
-                made, where = replace(release, sources=(source, *held), held=None), locator
-                made = replace(made, chart=part.chart, version=part.version)
+                sources = (replace(part.sources[0], place=release.place), *held)
+                made = replace(release, chart=part.chart, version=part.version, sources=sources)
             for fact in opened(made, where, {}):
                 _put(fact, reading, reading, document, document)
 
