@@ -16,7 +16,7 @@ from gpufleet.cluster.release_values import (
     joined,
 )
 from gpufleet.cluster.subject import environment
-from gpufleet.contract.programs.device_plugin_chart import default_config
+from gpufleet.contract.programs.device_plugin import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, literal, word

@@ -1,10 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
-`with`, a second object that must exist; `without`, an object that must not exist: mappings of
-paths to the required values. With `of`, a path through lists, it is asked for each value there, as
-`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `with`) and the values of `say`. An
-unreadable value matches nothing, and is never missing.
+`with`, others that must exist; `without`, others that must not: mappings of paths to the required
+values. With `of`, a path through lists, it is asked for each value there, as `it`. Texts name
+`{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
 """
 
 import re
@@ -45,8 +44,6 @@ _SUBJECTS = {
     "Nodes": ObservedNode,
 }
 """Names of subjects that are no objects: a chart, groups of pods or of machines, all nodes."""
-_HAMI = "hami.io/node-nvidia-register"
-"""Annotation of a Node with its GPUs as HAMi shares them, a list in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +113,15 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
             document["mig"] = has_mig(context.catalogue, mapping(metadata.get("labels")))
-            register = str(mapping(metadata.get("annotations")).get(_HAMI))
+            notes = mapping(metadata.get("annotations"))  # HAMi's: its GPUs, a list in JSON
+            register = str(notes.get("hami.io/node-nvidia-register"))
             document["devices"] = register.count('"id":') or None
         yield str(document.get("kind")), _Side(subject, document)
 
 
 @once
 def _subscribed(context: RuleContext) -> Fact[str]:
-    """Release of the GPU Operator that a Subscription names and keeps: updates wait for an
-    approval. A ClusterPolicy has none."""
+    """Release that a Subscription of the GPU Operator keeps: its updates wait for an approval."""
     for one in context.anywhere(ReferencedObject):
         spec = mapping(one.document.get("spec"))
         name, _, release = str(spec.get("startingCSV")).partition(".")
@@ -135,8 +132,7 @@ def _subscribed(context: RuleContext) -> Fact[str]:
 
 @once
 def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
-    """Smallest number of replicas that an autoscaler keeps, by kind, name and namespace of what it
-    scales."""
+    """Fewest replicas that an autoscaler keeps, by kind, name and namespace of what it scales."""
     return {
         (one.target_kind.found, one.target_name.found, one.locator.namespace): _written(
             least=one.scaling.minimum
@@ -267,8 +263,7 @@ _Fitting = list[tuple[_Side, bool]]
 def _candidates(
     context: RuleContext, wanted: Mapping[str, Any], far: bool
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
-    """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
-    and for objects with the same values as the reported one."""
+    """Objects that a row's mapping may match, whatever is reported; room for what is found."""
     declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
@@ -344,8 +339,7 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
 def _pairs_of(
     context: RuleContext, without_gpus: bool
 ) -> Mapping[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
-    """Rows and their pairs by the kind of the reported object: those whose other kinds are there,
-    and of pods without GPUs those that are about them."""
+    """Rows and their pairs by the kind of the reported object, where their other kinds are."""
     found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row in rule_rows().values():
         for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():

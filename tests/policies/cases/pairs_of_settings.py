@@ -88,7 +88,28 @@ def _crio() -> Thing:
     return manifest({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status})
 
 
+def _levels(*labels: str) -> Thing:
+    levels = {"levels": [{"nodeLabel": one} for one in labels]}
+    return of_kind("Topology", "kueue.x-k8s.io/v1beta2", "racks", levels)
+
+
+def _level(how: str, label: str) -> Thing:
+    name = f"kueue.x-k8s.io/podset-{how}-topology"
+    return job({"spec.template.metadata": {"annotations": {name: label}}})
+
+
 CASES = (
+    *(
+        Case(
+            "pods-name-absent-object",
+            _level(how, "example.com/rack"),
+            _level(how, "nvidia.com/gpu.clique"),
+            f"{verb} the topology level nvidia.com/gpu.clique, and no Topology here has it",
+            ADVICE,
+            alongside=(_levels("example.com/block", "example.com/rack"),),
+        )
+        for how, verb in (("required", "requires"), ("preferred", "prefers"))
+    ),
     *(
         Case(
             "kueue-claims-without-mapping",
