@@ -84,7 +84,8 @@ def test_processor_time_that_no_host_has_is_refused_before_anything_is_made(clou
         assert "229824 MHz unreserved, a machine reserves" in reason
     assert cloud.proxy.changing == {}
     assert created(cloud.node(1, cpuReservationMhz=229_824.0))["powerState"] == "poweredOn"
-    three = GROUP.check({}, group_inputs(cloud, 2, 3, 4, cpuReservationMhz=200_000.0))
+    more = group_inputs(cloud, 2, 3, 4, cpuReservationMhz=200_000.0)
+    three = GROUP.check({}, {**more, "life": "another-group"})
     (reason,) = (failure.reason for failure in three.failures)
     assert "3 machines need a place, 2 fit" in reason, "the first one's host has no time left"
 
