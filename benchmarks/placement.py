@@ -13,8 +13,7 @@ from gpufleet.fleet.config_names import device_plugin_config_name, mig_config_na
 from gpufleet.partition.partition import cut
 from gpufleet.partition.placement import place
 from gpufleet.partition.slot_table import slot_table
-from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.mig_parted import mig_parted_file
+from gpufleet.render.gpu_operator_values import device_plugin_files, mig_parted_file
 from gpufleet.spec.sharing import Sharing
 
 GPUS_PER_NODE = 8

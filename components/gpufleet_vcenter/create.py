@@ -161,9 +161,13 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
     def start() -> Any:
         return found.template.CloneVM_Task(found.folder, name, spec)
 
+    def left() -> str:
+        kept, row = work.find(), "interrupted/clone"
+        return said("interrupted/kept", live=kept) if kept else said(row, work=work)
+
     for _ in range(_ATTEMPTS):
         # After its time, and after an interrupt, it is not cancelled: the next run adopts it.
-        with in_words(doing, "clone", lambda: _in_flight(work)):
+        with in_words(doing, "clone", left):
             try:
                 run(work.session, start, seconds)
                 live = work.find()
@@ -183,12 +187,6 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
             raise failed("conflict/clone", doing=doing, work=work)
         return live
     raise failed("connection/clone", doing=doing)
-
-
-def _in_flight(work: MachineWork) -> str:
-    """State of a machine whose clone may still run, as text."""
-    live = work.find()
-    return said("interrupted/kept", live=live) if live else said("interrupted/clone", work=work)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:

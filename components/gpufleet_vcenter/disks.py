@@ -17,7 +17,6 @@ from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
 from gpufleet_vcenter.errors import said
-from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import MachineDifference, Observed
 from gpufleet_vcenter.properties import ANOTHER_DISK, DISK, shrinks
 
@@ -100,7 +99,7 @@ def disk_changes(
     found: MachineDifference,
     wanted: tuple[VsphereDisk, ...],
     live: Observed,
-    stores: Mapping[str, FoundStore],
+    stores: Mapping[str, tuple[Any, str]],
     policy: Sequence[Any] = (),
 ) -> None:
     """Add the changes that give the machine exactly these further disks of its own. The storage
@@ -177,10 +176,10 @@ def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
 
 
-def _made(disk: VsphereDisk, slot: Slot, stores: Mapping[str, FoundStore]) -> Any:
+def _made(disk: VsphereDisk, slot: Slot, stores: Mapping[str, tuple[Any, str]]) -> Any:
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         # vCenter chooses a name that is free, in the machine's own folder.
-        fileName="" if disk.datastore is None else f"[{stores[disk.datastore].name}]",
+        fileName="" if disk.datastore is None else f"[{stores[disk.datastore][1]}]",
         diskMode="persistent",
         thinProvisioned=disk.format is DiskFormat.THIN,
         eagerlyScrub=disk.format is DiskFormat.EAGER_ZEROED,

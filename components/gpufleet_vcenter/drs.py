@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
@@ -83,17 +84,16 @@ def _cluster(work: MachineWork) -> DrsCluster:
     return DrsCluster(work.session, work.place.compute, work.settings.timeouts.reconfigure)
 
 
+_OF_A_CLUSTER = ("vmGroup", "drsBehavior", "separateHosts")
+
+
 def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
     """Refuse inputs that need DRS if the place has no DRS.
 
     Raises:
         VsphereError: the place is a standalone host.
     """
-    declared = {
-        "vmGroup": settings.vm_group,
-        "drsBehavior": settings.drs_behavior,
-        "separateHosts": settings.separate_hosts,
-    }
+    declared = {name: getattr(settings, to_snake(name)) for name in _OF_A_CLUSTER}
     wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
     if wrong and not found.is_cluster:
         of_group = settings.vm_group is not None
@@ -195,10 +195,6 @@ def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed)
     return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
     is removed. The group writes the whole rule, and a machine that is made later adds itself. A
@@ -235,9 +231,9 @@ def _write_rule(
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """
-
-    name = f"gpufleet {group.rpartition('/')[2][:50]} {_digest(life)}"
-    ends = (f" {_digest(life)}", f" {_digest(f'{group}|{life}')}")
+    own, former = (hashlib.sha256(of.encode()).hexdigest() for of in (life, f"{group}|{life}"))
+    name = f"gpufleet {group.rpartition('/')[2][:50]} {own[:8]}"
+    ends = (f" {own[:8]}", f" {former[:8]}")
 
     def lacking() -> Any | None:
         rules = (row for row in cluster.rows("rule") if isinstance(row, _Rule))

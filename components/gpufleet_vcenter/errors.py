@@ -43,10 +43,11 @@ class VsphereError(Exception):
 
 
 @cache
-def rows_of(table: str) -> Mapping[str, Mapping[str, Any]]:
-    """The rows of a table of texts of this package, by their names."""
+def rows_of(table: str, of: str = "") -> Mapping[str, Mapping[str, Any]]:
+    """The rows of a table of texts of this package, by their names: of a group, or all."""
     text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
-    return {row["row"]: row for row in map(json.loads, text.splitlines())}
+    rows = map(json.loads, text.splitlines())
+    return {row["row"]: row for row in rows if of in ("", row.get("of"))}
 
 
 def failed(row: str, *, fault: str = "", left: str = "", **facts: object) -> VsphereError:
@@ -79,12 +80,12 @@ def holding(of: str, table: str = "failures", **facts: Any) -> list[Mapping[str,
     in `gpufleet.findings.row_rules`; of the fact that `each` names, each entry is examined, as
     `one`."""
     found: list[Mapping[str, str]] = []
-    for row in rows_of(table).values():
-        for one in facts.get(row.get("each", ""), (None,)) if row.get("of") == of else ():
+    for row in rows_of(table, of).values():
+        for one in facts.get(row.get("each", ""), (None,)):
             known = {**facts, "one": one}
             if holds(row["when"], known):
-                texts = row.keys() - {"when"}
-                found.append({key: _filled(row[key], known) for key in texts})
+                texts = row.keys() & {"message", "fix", "found"}
+                found.append({**row, **{key: _filled(row[key], known) for key in texts}})
     return found
 
 

@@ -24,7 +24,6 @@ from gpufleet_vcenter.properties import (
     Objects,
     changes,
     has_unknown,
-    is_same_machine,
     refused,
     replaces,
     value_at,
@@ -256,11 +255,13 @@ def planned(
     used: set[str] = set()
     for key, given in wanted.items():
         old = before.get(key) or {}
-        same = is_same_machine(inputs_kept(old), inputs_kept(given), objects)
+        found = changes(inputs_kept(old), inputs_kept(given), objects)
+        # Its generation then stays, whatever went into the digest when the machine was made.
+        same = MachineChangeKind.REPLACE not in {change.kind for change in found}
         known = {"generation": old["generation"]} if same and old.get("generation") else {}
         nodes[key] = new = {**given, **known}
         mine = [row for row in rows or () if row.key == key and row.standing is not Standing.COPY]
-        step = _step(key, before.get(key), new, None if rows is None else mine, objects)
+        step = _step(key, before.get(key), new, None if rows is None else mine, found)
         current = step.row or _current(old, mine)
         used |= {row.instance_uuid for row in (current, step.next) if row is not None}
         used |= {row.instance_uuid for row in mine if row.standing is Standing.OURS}
@@ -306,7 +307,7 @@ def _step(
     old: Machine | None,
     new: Machine,
     mine: Sequence[Observed] | None,
-    objects: Objects,
+    found: tuple[MachineChange, ...],
 ) -> GroupStep:
     step = GroupStep(StepKind.MAKE, str(new.get("name")), key, new=new)
     current = _current(old or {}, mine or ())
@@ -318,7 +319,6 @@ def _step(
         current.standing is Standing.PENDING or known not in ("", current.instance_uuid)
     ):
         return _without_state(step, current, begun)  # an interrupted update replaced it
-    found = changes(inputs_kept(old), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
         # It is as declared, although the state differs; only the loss of its node replaces it.
         other = MachineChangeKind.REPLACE

@@ -37,7 +37,7 @@ from gpufleet_vcenter.group_run import GroupRun, change, look
 from gpufleet_vcenter.identity import stack_of
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.outputs import declared
-from gpufleet_vcenter.properties import has_unknown
+from gpufleet_vcenter.properties import has_unknown, value_at
 from gpufleet_vcenter.settings import NodeSettings, Place, normalised, problems_of
 from gpufleet_vcenter.tasks import in_words
 
@@ -226,7 +226,9 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     return outs
 
 
-_REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
+_REACHED_BY = (
+    *("place.datacenter", "endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts"),
+)
 _KEPT = ("group", "common", "width", "names")
 
 
@@ -262,9 +264,7 @@ class VsphereGpuNodeOwnerProvider(_Provider):
 def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
     common: Any = given.get("common")
     if isinstance(common, Mapping):
-        place = common.get("place")
-        datacenter = place.get("datacenter") if isinstance(place, Mapping) else place
-        common = [datacenter, *(common.get(key) for key in _REACHED_BY)]
+        common = [value_at(common, path) for path in _REACHED_BY]
     # A state of an earlier version has no names; they follow from the group.
     return {**_kept(given), "common": common, "names": None}
 

@@ -35,7 +35,8 @@ def host_row(host: Host) -> dict[str, Any]:
 
     Memory is not counted: the pool decides how much a machine reserves.
     """
-    held = uses(host).passthrough
+    held, able = uses(host).passthrough, host.connected and not host.maintenance
+    slots = {profile: profile_slots(host, profile, 1) for profile in sorted(host.profiles)}
     return {
         "host": host.name,
         "connected": host.connected,
@@ -54,14 +55,9 @@ def host_row(host: Host) -> dict[str, Any]:
             }
             for gpu in host.gpus
         ],
-        "profiles": {profile: _free(host, profile) for profile in sorted(host.profiles)},
+        # 0 also if it is unknown.
+        "profiles": {name: row.free * (able and row.certain) for name, row in slots.items()},
     }
-
-
-def _free(host: Host, profile: str) -> int:
-    """Number of machines with one vGPU of the profile that still fit; 0 also if unknown."""
-    slots = profile_slots(host, profile, 1)
-    return slots.free if slots.certain and host.connected and not host.maintenance else 0
 
 
 def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) -> dict[str, Any]:
@@ -206,10 +202,17 @@ def _setup(session: Session, host: Any, found: Any) -> HostSetup:
     graphics = found.get("config.graphicsConfig")
     images = found.get("configManager.imageConfigManager")
     packages = None if images is None else _answered(session, images.FetchSoftwarePackages)
+    licences = session.content.licenseManager
+
+    def assigned() -> Any:
+        manager = licences and licences.licenseAssignmentManager
+        return manager and manager.QueryAssignedLicenses(str(host._moId))
+
+    names = {str(one.assignedLicense.name) for one in _answered(session, assigned) or ()}
     return HostSetup(
         version=str(found.get("config.product.version") or ""),
         default_graphics="" if graphics is None else str(graphics.hostDefaultGraphicsType),
-        licence=_assigned_licence(session, host),
+        licence=", ".join(sorted(names)) or None,
         packages=None if packages is None else nvidia_packages(packages),
         without_sriov=tuple(
             str(entry.id)
@@ -228,19 +231,6 @@ def nvidia_packages(packages: Iterable[Any]) -> tuple[str, ...]:
             if str(one.vendor).lower().startswith(("nvidia", "nvd"))
         )
     )
-
-
-def _assigned_licence(session: Session, host: Any) -> str | None:
-    licences = session.content.licenseManager
-    if licences is None:
-        return None
-
-    def assigned() -> Any:
-        manager = licences.licenseAssignmentManager
-        return None if manager is None else manager.QueryAssignedLicenses(str(host._moId))
-
-    names = {str(one.assignedLicense.name) for one in _answered(session, assigned) or ()}
-    return ", ".join(sorted(names)) or None
 
 
 def _answered(session: Session, ask: Callable[[], Any]) -> Any | None:

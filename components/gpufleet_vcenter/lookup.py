@@ -7,7 +7,6 @@ Cluster API calls it in the same way (kubernetes-sigs/cluster-api-provider-vsphe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from http.cookies import SimpleCookie
 from typing import Any
@@ -18,20 +17,10 @@ from pyVmomi import pbm, vim
 from pyVmomi.SoapAdapter import SoapStubAdapter
 
 from gpufleet_vcenter.adapters import WantedAdapter, found_network
-from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import Place
-
-
-@dataclass(frozen=True, slots=True)
-class FoundStore:
-    """A datastore."""
-
-    reference: Any
-    name: str
-    """Name as vCenter writes it in paths of files."""
 
 
 def _object(kind: str) -> Any:
@@ -108,12 +97,13 @@ class FoundPlace:
         return None if name is None else policy_id(self._session, name)
 
     @cached_property
-    def disk_stores(self) -> Mapping[str, FoundStore]:
-        """Datastores of further disks, as the declaration names them."""
+    def disk_stores(self) -> Mapping[str, tuple[Any, str]]:
+        """Datastores of further disks, as the declaration names them, each with its name as vCenter
+        writes it in paths of files."""
         stores = {name: self.named("datastore", name) for name in self._stores}
         found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
         names = {store: str(known["name"]) for store, known in found if "name" in known}
-        return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
+        return {name: (item, names.get(item, name)) for name, item in stores.items()}
 
 
 def datacenter_of(session: Session, name: str) -> Any:
@@ -264,7 +254,7 @@ def _content(session: Session) -> Any:
         path="/pbm",
         version=_VERSION,
         poolSize=0,
-        sslContext=None if endpoint.plain_http else tls_context(endpoint),
+        sslContext=session.trust,
         httpConnectionTimeout=CALL_SECONDS,
         requestContext={"vcSessionCookie": login.value},
     )

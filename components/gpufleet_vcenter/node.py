@@ -1,10 +1,4 @@
-# pyright: standard
 """The resources of a group of machines: its id, and the group."""
-
-from collections.abc import Mapping
-from typing import Any, cast
-
-import pulumi
 
 GROUP = "gpufleet:vsphere:MachineGroup"
 """Type of the machines of a pool. Its inputs `nodes` have those of each machine by key (fields of
@@ -19,19 +13,3 @@ MACHINE, BATCH = "gpufleet:vsphere:Machine", "gpufleet:vsphere:MachineBatch"
 update. Nothing of them differs, and their removal deletes only the record: the machine has the id
 of the group in its marks. An update has that group, which keeps or removes it, and a destroy
 removes the resource of the id next, with all machines of the id."""
-
-_OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
-
-
-class VcenterResource(pulumi.CustomResource):
-    """A resource that the package's plugin serves (`platforms/vsphere/resources.py`)."""
-
-    def __init__(
-        self, kind: str, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions
-    ) -> None:
-        """Register it: its kind is `GROUP` or `OWNER`."""
-        super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
-
-    def output(self, name: str) -> pulumi.Output[Any]:
-        """An output by its name."""
-        return cast("pulumi.Output[Any]", pulumi.get(self, name))

@@ -286,11 +286,8 @@ def observe(session: Session, machine: Any) -> Observed | None:
         return None
     if "config.instanceUuid" not in found:
         name = f"{found.get('name', 'the machine')} ({machine._moId})"
-        raise failed(
-            "unreadable-machine/configuration",
-            name=name,
-            state=found.get("runtime.connectionState", "in an unknown state"),
-        )
+        state = found.get("runtime.connectionState", "in an unknown state")
+        raise failed("unreadable-machine/configuration", name=name, state=state)
     return seen(machine, found)
 
 

@@ -171,12 +171,12 @@ CUSTOM_TIMEOUT = "customTimeout"
 """Seconds that the resource's `customTimeouts` allow for this call: bounds each step of it."""
 
 SECRETS = ("userData", "vendorData")
-"""Inputs that are secret: the state has their digests."""
+"""Inputs that are secret: the state has their digests, `userDataSha256`."""
 
 
 def declared(properties: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs among inputs or outputs."""
-    others = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
+    others = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *(f"{name}Sha256" for name in SECRETS)}
     return {key: value for key, value in properties.items() if key not in others}
 
 
@@ -200,11 +200,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digest_name(name: str) -> str:
-    """Output that holds the digest of a secret input."""
-    return f"{name}Sha256"
-
-
 def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs as they may be stored: first-boot data only as its digest."""
     without = (*SECRETS, "__provider", CUSTOM_TIMEOUT)
@@ -212,7 +207,7 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     for name in SECRETS:
         text = properties.get(name)
         if isinstance(text, str):
-            kept[digest_name(name)] = UNKNOWN if text == UNKNOWN else digest(text)
+            kept[f"{name}Sha256"] = UNKNOWN if text == UNKNOWN else digest(text)
     return kept
 
 

@@ -19,8 +19,6 @@ from gpufleet_vcenter.session import Session, session_for
 from gpufleet_vcenter.settings import Endpoint, NodeSettings, parsed
 from gpufleet_vcenter.tasks import Begin, changed_until, in_words, wait
 
-CLONE_STARTS = "VmBeingClonedEvent"
-
 
 def logged_in(endpoint: Endpoint) -> Session:
     """The process's login to the vCenter.
@@ -132,24 +130,16 @@ class MachineWork:
                 raise failed("ambiguous/uuid", count=len(found), work=self, names=names)
             owner = found[0].owner or "an unknown owner"
             raise failed("foreign-machine", names=names, work=self, owner=owner)
-        _check_gone(self, moref)
+        machine = moref and self.session.object(vim.VirtualMachine, moref)
+        paths = ("name", "config.extraConfig")
+        known = one(self.session, machine, vim.VirtualMachine, paths) if machine else None
+        live = seen(machine, known) if known else None
+        # It exists although the search does not find it: the user may have lost rights to it, or
+        # its uuid was changed. Or another machine has the reference now.
+        if live is not None and (not live.extra_config or self.is_key(live)):
+            name = live.name or "a machine without a name"
+            raise failed("unreadable-machine/not-found", work=self, moref=moref, name=name)
         return None
-
-
-def _check_gone(work: MachineWork, moref: str) -> None:
-    """Raise if a machine exists although the search does not find it: the user may have lost rights
-    to it, or its uuid was changed."""
-    if not moref:
-        return
-    machine = work.session.object(vim.VirtualMachine, moref)
-    found = one(work.session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
-    if not found:
-        return
-    live = seen(machine, found)
-    if live.extra_config and not work.is_key(live):
-        return  # another machine has the reference now
-    name = live.name or "a machine without a name"
-    raise failed("unreadable-machine/not-found", work=work, moref=moref, name=name)
 
 
 def still_there(session: Session, live: Observed) -> Observed:
@@ -249,7 +239,7 @@ def running_clones(session: Session) -> list[RunningClone]:
         if source not in started:
             started[source] = []  # of machines that the user may not see
             with suppress(vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
-                started[source] = events(session, source, (CLONE_STARTS,))
+                started[source] = events(session, source, ("VmBeingClonedEvent",))
         names = (
             str(event.destName)
             for event in started[source]

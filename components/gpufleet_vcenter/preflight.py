@@ -15,7 +15,7 @@ from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, drs_group
 from gpufleet_vcenter.errors import VsphereError, failed, holding
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import FoundPlace, inventory_path
+from gpufleet_vcenter.lookup import inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight
 from gpufleet_vcenter.placement import Wish, inventory_of, places
@@ -159,13 +159,16 @@ def check_privileges(work: MachineWork, template: Observed) -> None:
         "template": template.is_template,
         "machine": not template.is_template,
     }
+    # Datastores, or the cluster of them, that disks will be on.
+    own = found.pod or found.datastore or next(iter(template.datastores), None)
+    stores = (own, *(store for store, _ in found.disk_stores.values()))
     networks = [wish.network.reference for wish in found.adapters if wish.network is not None]
     objects: Mapping[str, Sequence[Any]] = {
         "folder": [found.folder],
         "pool": [found.pool],
         "template": [found.template],
-        "datastore": _stores(found, template),
-        "network": list(dict.fromkeys(networks)),
+        "datastore": [item for item in stores if item is not None],
+        "network": networks,
         "cluster": [found.compute],
     }
     asked: dict[Any, list[str]] = {}
@@ -185,13 +188,6 @@ def check_privileges(work: MachineWork, template: Observed) -> None:
     if lacking:
         raise failed("permission/privileges", lacking="; ".join(lacking))
     session.checked.add(known)
-
-
-def _stores(found: FoundPlace, template: Observed) -> list[Any]:
-    """Datastores, or the cluster of them, that disks will be on."""
-    own = found.pod or found.datastore or next(iter(template.datastores), None)
-    further = [store.reference for store in found.disk_stores.values()]
-    return list(dict.fromkeys(item for item in (own, *further) if item is not None))
 
 
 def _granted(session: Session, items: list[Any], privileges: set[str]) -> set[tuple[str, str]]:

@@ -290,15 +290,6 @@ def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
     ]
 
 
-def is_same_machine(
-    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
-) -> bool:
-    """Whether nothing makes it another machine. Its generation then stays, whatever went into the
-    digest when the machine was made."""
-    kinds = {change.kind for change in changes(old, new, objects)}
-    return MachineChangeKind.REPLACE not in kinds
-
-
 def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
     """Property and reason of each change that would fail later, before any change is made, and of
     each that would stop a machine without the permission. What is not known refuses nothing yet."""

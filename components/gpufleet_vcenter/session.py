@@ -9,11 +9,13 @@ whose answer was lost is repeated only when repeating does no harm.
 
 import atexit
 import contextlib
+import hashlib
 import http.client
 import ssl
 import sys
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -32,7 +34,6 @@ from tenacity import (
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.certificate import tls_context, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.settings import Endpoint
@@ -69,7 +70,6 @@ def patient(when: Any, pause: float, longest: float, attempts: int = sys.maxsize
 LOST = (OSError, http.client.HTTPException)
 """Exceptions of a broken connection. TLS failures are OSErrors too, and are handled equally."""
 
-
 _AWAY = "connection/unreachable"
 _PASSING = (
     ConnectionError,
@@ -77,6 +77,65 @@ _PASSING = (
     http.client.HTTPException,
     vim.fault.HostConnectFault,  # raised by pyVmomi for a connection that breaks during login
 )
+
+
+CONNECT_SECONDS = 20
+
+
+def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+    """Trust in the server's certificate: system authorities, a file, one fingerprint, or none.
+
+    With a fingerprint, the certificate the server offers is compared first and is then the only one
+    that this context accepts, so that no attacker can replace it afterwards. pyVmomi's own
+    `thumbprint` is consulted only when ordinary verification fails, and never for localhost.
+
+    Raises:
+        VsphereError: the fingerprint differs (the text holds the one offered), the file with
+            authorities cannot be read, or the server cannot be reached.
+    """
+    if endpoint.insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if endpoint.thumbprint_sha256 is not None:
+        return _pinned(endpoint)
+    try:
+        return ssl.create_default_context(cafile=endpoint.ca_cert_file)
+    except OSError as problem:
+        raise failed("certificate/authorities", endpoint=endpoint, problem=problem) from None
+
+
+def _pinned(endpoint: Endpoint) -> ssl.SSLContext:
+    offered, found = _offered(endpoint)
+    if found != endpoint.thumbprint_sha256:
+        raise failed("certificate/fingerprint", endpoint=endpoint, found=found)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # the certificate is pinned, so its names are irrelevant
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=offered)
+    return context
+
+
+def _untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
+    """Error: the server's certificate is not trusted; its text has the offered fingerprint."""
+    try:
+        offered = f"; it offers the SHA-256 fingerprint {_offered(endpoint)[1]}"
+    except VsphereError:
+        offered = ""  # no TLS with this client: no certificate to compare
+    why = getattr(problem, "verify_message", "") or problem.reason or problem
+    return failed("certificate/untrusted", endpoint=endpoint, why=why, offered=offered)
+
+
+def _offered(endpoint: Endpoint) -> tuple[str, str]:
+    """The certificate, and its fingerprint."""
+    try:
+        address = (endpoint.server, endpoint.port)
+        found = ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
+    except OSError as problem:
+        raise failed(_AWAY, endpoint=endpoint, problem=problem) from None
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(found)).digest()
+    return found, digest.hex(":").upper()
 
 
 class Session:
@@ -91,9 +150,10 @@ class Session:
         self.endpoint = endpoint
         """The vCenter."""
         self.logins = 0
-        """Times the session was renewed. What belongs to a session (views, pages of a long answer)
-        ends with it: its user starts again when this number has grown."""
+        """Times the session was renewed: its views, and pages of a long answer, end with it."""
         self._known, self._renewing = known, threading.Lock()
+        self.trust = None if endpoint.plain_http else tls_context(endpoint)
+        """Trust in the server's certificate; None: without TLS."""
         self.rest = Rest(endpoint, known)
         """Client for calls that SOAP does not have."""
         self.tag_ids: dict[tuple[str, str], str] = {}
@@ -162,10 +222,8 @@ class Session:
             self._renew(logins)
         try:
             return operation()
-        except vim.fault.NotAuthenticated as refused:
-            raise failed(
-                "session", server=self.endpoint.server, fault=type(refused).__name__
-            ) from None
+        except vim.fault.NotAuthenticated:
+            raise failed("session", server=self.endpoint.server, fault="NotAuthenticated") from None
 
     def _renew(self, logins: int) -> None:
         """Log in again over the same connection, unless another thread just has."""
@@ -188,7 +246,6 @@ class Session:
 
     def _connect(self) -> Any:
         endpoint = self.endpoint
-        context = None if endpoint.plain_http else tls_context(endpoint)
         try:
             # An untrusted certificate stays untrusted: only temporary errors are retried.
             return patient(_PASSING, 0.2, 5, attempts=4)(
@@ -198,13 +255,13 @@ class Session:
                 port=endpoint.port,
                 user=self._known.user,
                 pwd=self._known.password,
-                sslContext=context,
+                sslContext=self.trust,
                 httpConnectionTimeout=CALL_SECONDS,
             )
         except vim.fault.InvalidLogin:
             raise self._known.refused(endpoint.server, "InvalidLogin") from None
         except ssl.SSLError as problem:
-            raise untrusted(endpoint, problem) from None
+            raise _untrusted(endpoint, problem) from None
         except (vim.fault.HostConnectFault, *LOST) as problem:
             text = getattr(problem, "msg", problem)
             raise failed(_AWAY, endpoint=endpoint, problem=text) from None
@@ -224,7 +281,6 @@ class Rest:
         """Nothing is called yet."""
         self._endpoint, self._known = endpoint, known
         self._lock, self._token = threading.Lock(), ""
-        self._pool: urllib3.HTTPConnectionPool | None = None
 
     def ask(self, path: str, action: str = "", body: Any = None) -> Any:
         """Result of an action on a path below `/rest/com/vmware/cis`. Default: it is read.
@@ -252,7 +308,7 @@ class Rest:
             if self._token:
                 self._answer("DELETE", "/session")  # else it ends there by itself
             self._token = ""
-        if self._pool is not None:
+        if "_pool" in vars(self):
             self._pool.close()
 
     def _log_in(self) -> None:
@@ -272,16 +328,16 @@ class Rest:
         self, method: str, path: str, body: Any = None, login: Any = None
     ) -> tuple[int, Any]:
         """Status and content; None: empty, or an HTML page."""
-        pool = self._pool = self._pool or self._connected()
         session = {"vmware-api-session-id": self._token} if self._token else {}
         kinds = {"Accept": "application/json", "Content-Type": "application/json"}
         headers = {**kinds, **session, **(login or {})}
-        answer = pool.request(method, _ROOT + path, json=body, headers=headers)
+        answer = self._pool.request(method, _ROOT + path, json=body, headers=headers)
         with contextlib.suppress(ValueError):
             return answer.status, answer.json()
         return answer.status, None
 
-    def _connected(self) -> urllib3.HTTPConnectionPool:
+    @cached_property
+    def _pool(self) -> urllib3.HTTPConnectionPool:
         to = self._endpoint
         options: dict[str, Any] = {"retries": _AGAIN, "timeout": CALL_SECONDS}
         if to.plain_http:

@@ -51,11 +51,6 @@ class FixedPassthrough(SpecModel):
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(min_length=1, max_length=16)]
     """Addresses on the host, `0000:3b:00.0`, 1 to 16."""
 
-    @property
-    def devices(self) -> list[Device]:
-        """Devices of the machine."""
-        return [(self.mode, address, "") for address in self.pci_addresses]
-
 
 class DynamicPassthrough(SpecModel):
     """Any free devices of a kind (Dynamic DirectPath I/O, vSphere 7.0 and hardware version 17)."""
@@ -75,11 +70,6 @@ class DynamicPassthrough(SpecModel):
         """Devices that will do, as `device_kind` names them."""
         return tuple(device_kind(self.vendor, int(one, 16)) for one in self.device_ids)
 
-    @property
-    def devices(self) -> list[Device]:
-        """Devices of the machine."""
-        return [(self.mode, ",".join(sorted(self.kinds)), self.label)] * self.count
-
 
 class SharedProfile(SpecModel):
     """vGPUs of one profile."""
@@ -90,15 +80,19 @@ class SharedProfile(SpecModel):
     count: int = Field(default=1, ge=1, le=16)
     """vGPUs of the machine, 1 to 16. Default 1."""
 
-    @property
-    def devices(self) -> list[Device]:
-        """vGPUs of the machine."""
-        return [(self.mode, self.profile, "")] * self.count
-
 
 GpuAttachment = Annotated[
     FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
 ]
+
+
+def devices_of(one: GpuAttachment) -> list[Device]:
+    """Devices of a machine with this attachment."""
+    if isinstance(one, FixedPassthrough):
+        return [(one.mode, address, "") for address in one.pci_addresses]
+    if isinstance(one, DynamicPassthrough):
+        return [(one.mode, ",".join(sorted(one.kinds)), one.label)] * one.count
+    return [(one.mode, one.profile, "")] * one.count
 
 
 def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
@@ -242,7 +236,7 @@ class NodeSettings(VsphereMachineOptions):
     @property
     def devices(self) -> list[Device]:
         """GPUs and NICs that the machine is to have."""
-        return [device for one in self.attachments for device in one.devices]
+        return [device for one in self.attachments for device in devices_of(one)]
 
     @property
     def fixed_addresses(self) -> tuple[str, ...]:

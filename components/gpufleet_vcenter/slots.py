@@ -5,7 +5,7 @@ and one that runs vGPUs cannot be passed through. A machine that is off keeps it
 will want its dynamic ones back; of vGPUs only running machines count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpufleet_vcenter.errors import said
@@ -114,7 +114,7 @@ def fixed_slots(host: Host, addresses: tuple[str, ...]) -> Slots:
         elif address in used.passthrough:
             lacking.append(f"{address} is held by {used.passthrough[address]}")
         elif used.placed.get(address):
-            lacking.append(_runs_vgpus(address, used.placed[address]))
+            lacking.append(_runs_vgpus(address, used.placed))
     if lacking:
         return Slots(0, tuple(lacking))
     free = [
@@ -148,7 +148,7 @@ def dynamic_slots(host: Host, device_ids: tuple[str, ...], label: str, count: in
         holders = sorted({h.name for h in host.holdings if h.held or h.waiting})
         by = f", held by {', '.join(holders)}" if holders else ""
         shared = "".join(
-            f"; {_runs_vgpus(gpu.address, used.vgpus[gpu.address])}"
+            f"; {_runs_vgpus(gpu.address, used.vgpus)}"
             for gpu in active
             if used.vgpus.get(gpu.address)
         )
@@ -171,8 +171,10 @@ def profile_slots(host: Host, profile: str, count: int) -> Slots:
     gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
     used = uses(host)
     ours = [gpu for gpu in gpus if gpu.address not in used.passthrough]
+    others = (gpu.address for gpu in gpus if gpu not in ours)
+    taken = [f"{address} is passed through to {used.passthrough[address]}" for address in others]
     if gpus and not ours:
-        return Slots(0, tuple(_is_passed_through(gpu, used) for gpu in gpus))
+        return Slots(0, tuple(taken))
     most = per_gpu(profile)
     if most is None or not gpus:
         return Slots(max(1, len(ours)), (), False)
@@ -184,7 +186,7 @@ def profile_slots(host: Host, profile: str, count: int) -> Slots:
     if free < count:
         held = ", ".join(sorted({name for each in there for name in each})) or "nothing"
         lacking = [f"{free} x {profile} free and a machine needs {count}; its GPUs run {held}"]
-        lacking += [_is_passed_through(gpu, used) for gpu in gpus if gpu not in ours]
+        lacking += taken
         if waiting := _waiting(host):
             lacking.append(f"whole ones are left for {waiting}")
         return Slots(0, tuple(lacking))
@@ -200,9 +202,5 @@ def _active(gpus: Iterable[PhysicalGpu]) -> list[PhysicalGpu]:
     return [gpu for gpu in gpus if gpu.passthrough is PassthroughState.ACTIVE]
 
 
-def _is_passed_through(gpu: PhysicalGpu, used: Uses) -> str:
-    return f"{gpu.address} is passed through to {used.passthrough[gpu.address]}"
-
-
-def _runs_vgpus(address: str, profiles: Iterable[str]) -> str:
-    return f"{address} runs vGPUs of {', '.join(sorted(set(profiles)))}"
+def _runs_vgpus(address: str, profiles: Mapping[str, Iterable[str]]) -> str:
+    return f"{address} runs vGPUs of {', '.join(sorted(set(profiles[address])))}"

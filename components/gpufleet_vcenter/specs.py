@@ -23,7 +23,7 @@ from gpufleet_vcenter.properties import (
     shrinks,
 )
 from gpufleet_vcenter.reading import one
-from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
+from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings, devices_of
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
@@ -69,7 +69,7 @@ def _written(where: str, value: Any) -> dict[str, Any]:
 
 def mmio_of(settings: NodeSettings) -> int:
     """The MMIO window of the machine in GiB."""
-    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * len(settings.gpu.devices))
+    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * len(devices_of(settings.gpu)))
 
 
 def wanted_extra_config(work: MachineWork) -> dict[str, str]:
@@ -189,12 +189,8 @@ def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
     offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
     absent = [address for address in addresses if address not in offered]
     if absent:
-        raise failed(
-            "gpu-none/no-device",
-            host=getattr(host, "_moId", "the host"),
-            absent=absent,
-            offered=sorted(offered),
-        )
+        where = getattr(host, "_moId", "the host")
+        raise failed("gpu-none/no-device", host=where, absent=absent, offered=sorted(offered))
     kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
     return {
         address: kind(

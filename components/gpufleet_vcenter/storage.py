@@ -77,8 +77,8 @@ def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[fr
         reach.append(frozenset(r.id for r in fitting if r.free_bytes >= with_reserve(needed[None])))
         own = None
     wanted: dict[Any, int] = {} if own is None else {own: needed[None]}
-    for name, store in sorted(found.disk_stores.items()):
-        wanted[store.reference] = wanted.get(store.reference, 0) + needed[name]
+    for name, (store, _) in sorted(found.disk_stores.items()):
+        wanted[store] = wanted.get(store, 0) + needed[name]
     for store, size in wanted.items():
         rooms = datastore_rooms(session, [store], found.policy if store == own else None)
         check_rooms(settings, size, rooms, count)
@@ -167,12 +167,8 @@ def chosen_store(
         }
         fitting = [room for room in rooms if left.get(room.id, -1) >= with_reserve(size)]
         if not fitting:
-            raise failed(
-                "datastore-full/members",
-                settings=settings,
-                gib=-(-with_reserve(size) >> 30),
-                rooms=_listed(rooms),
-            )
+            gib, listed = -(-with_reserve(size) >> 30), _listed(rooms)
+            raise failed("datastore-full/members", settings=settings, gib=gib, rooms=listed)
         best = min(fitting, key=lambda room: (-left[room.id], room.name))
         _TAKEN[server, best.id][machine] = with_reserve(size)
     try:

@@ -58,9 +58,7 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
     )
 
 
-_WATCHED_FROM = 0.5
-"""Pause from which the object of a long task is checked, too."""
-_PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
+_PATHS = ("info.state", "info.error", "info.progress", "info.result")
 
 
 class TaskTimeoutError(Exception):
@@ -77,7 +75,8 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
 
     Args:
         seconds: Maximum duration.
-        watch: Called repeatedly during a long task; its exceptions end the wait. Default: no call.
+        watch: Called repeatedly during a long task, once pauses are 0.5 s; its exceptions end the
+            wait. Default: no call.
 
     Raises:
         OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task ended
@@ -95,7 +94,7 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
             return found.get("info.result")
         if found.get("info.state") == vim.TaskInfo.State.error:
             raise found["info.error"]
-        if watch is not None and pause >= _WATCHED_FROM:
+        if watch is not None and pause >= 0.5:
             watch()
     raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
 
@@ -150,7 +149,11 @@ def run(
         return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
     except vim.fault.TaskInProgress as fault:
         busy: Any = fault
-        busy.msg = f"{busy.msg or 'another task is in progress'}{_in_flight(session, busy.task)}"
+        paths = ("info.descriptionId", "info.progress")
+        found = (busy.task and one(session, busy.task, vim.Task, paths)) or {}
+        busy.msg = busy.msg or "another task is in progress"
+        if what := found.get("info.descriptionId"):
+            busy.msg += f": {what}, {found.get('info.progress') or 0} % done"
         raise
 
 
@@ -228,12 +231,3 @@ def in_words(
         raise translated(fault, doing, mmio_gib) from None
     except OutcomeUnknownError as lost:
         raise failed("connection/call", doing=doing, lost=lost) from None
-
-
-def _in_flight(session: Session, task: Any) -> str:
-    """`: VirtualMachine.createSnapshot, 40 % done`; empty: vCenter does not report it."""
-    paths = ("info.descriptionId", "info.progress")
-    found = None if task is None else one(session, task, vim.Task, paths)
-    if not found or not found.get("info.descriptionId"):
-        return ""
-    return f": {found['info.descriptionId']}, {found.get('info.progress') or 0} % done"

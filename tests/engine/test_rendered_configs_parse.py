@@ -27,8 +27,11 @@ from gpufleet.fleet.config_names import (
 )
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.placement import MigPlacement, place
-from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.mig_parted import mig_parted_config, mig_parted_file
+from gpufleet.render.gpu_operator_values import (
+    device_plugin_files,
+    mig_parted_config,
+    mig_parted_file,
+)
 from gpufleet.spec.sharing import Sharing
 from gpufleet_sandbox.tools_folder import tools_folder
 from tests.engine.nvidia_parsers import DEVICE_PLUGIN, MIG_PARTED, ask

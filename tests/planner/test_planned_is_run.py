@@ -192,6 +192,7 @@ SERVING_REST = {
     "engine": "the image",
     "head_apart": "of the checkpoint",
     "stored_bytes": "of the checkpoint",
+    "graphs": "without them no speed is known, so that nothing is planned",
 }
 
 

@@ -51,6 +51,23 @@ def test_inferred_evidence_is_only_advice():
 
 
 @pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("org/model-70b", True),
+        ("bartowski/Llama-3.3-70B-Instruct-GGUF", False),
+        ("google/gemma-3-27b-it-qat-q4_0-gguf", False),
+        ("turboderp/Llama-3-70B-exl2", False),
+        ("org/Llama-3-70B-4bit", False),
+    ],
+)
+def test_the_bytes_of_other_compressions_are_not_in_a_name(name: str, known: bool):
+    """Names of repositories of Hugging Face."""
+    found = findings(deployment({LIMITS: WHOLE, f"{CONTAINER}.args": ["--model", name]}))
+    codes = {"model-exceeds-gpu-memory", "gpu-oversized-for-model"}
+    assert bool(codes & set(ids(found))) is known
+
+
+@pytest.mark.parametrize(
     "reason",
     [
         {'metadata.annotations."gpufleet.dev/latency-slo-ms"': "50"},

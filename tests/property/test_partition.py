@@ -19,8 +19,7 @@ from gpufleet.fleet.config_names import (
 from gpufleet.partition.nearest import NearestLayout
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
-from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.mig_parted import mig_parted_file
+from gpufleet.render.gpu_operator_values import device_plugin_files, mig_parted_file
 from gpufleet.render.slots import draw_partition, slot_segments
 from gpufleet.spec.sharing import Sharing
 from tests.property import upstream_rules

@@ -15,7 +15,6 @@ from gpufleet_vcenter.disks import (
     store_of,
 )
 from gpufleet_vcenter.errors import VsphereError
-from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import MachineDifference, Observed
 from gpufleet_vcenter.remove import check_kept
 from tests.vcenter.test_outputs import DEVICES, LIVE
@@ -64,7 +63,7 @@ def test_a_disk_and_its_mark_come_together() -> None:
 
 
 def test_a_datastore_by_the_name_that_vcenter_writes() -> None:
-    store = FoundStore(vim.Datastore("datastore-9"), "fast%2f1")
+    store = (vim.Datastore("datastore-9"), "fast%2f1")
     found = lacking(
         (wanted(datastore="/DC/datastore/fast%2f1"),),
         live(*DEVICES),

@@ -24,6 +24,7 @@ from gpufleet_vcenter.settings import (
     FixedPassthrough,
     GpuAttachment,
     SharedProfile,
+    devices_of,
 )
 from tests.vcenter.test_placement import has, holding, vgpu, wish
 
@@ -140,16 +141,16 @@ def brute_force(deck: list[Card], waiting: Asks, gpu: GpuAttachment) -> int:
         if isinstance(gpu, FixedPassthrough):
             wanted = {n for n in range(len(deck)) if address(n) in gpu.pci_addresses}
             whole = wanted <= rest and all(deck[n].active for n in wanted)
-            best = max(best, int(whole and len(wanted) == len(gpu.devices)))
+            best = max(best, int(whole and len(wanted) == len(devices_of(gpu))))
         elif isinstance(gpu, DynamicPassthrough):
             free = [n for n in rest if deck[n].active and deck[n].kind in gpu.device_ids]
-            best = max(best, len(free) // len(gpu.devices))
+            best = max(best, len(free) // len(devices_of(gpu)))
         else:
             room = sum(MOST[gpu.profile] for n in rest if deck[n].shared)
             room += sum(
                 MOST[gpu.profile] - card.running for card in deck if card.profile == gpu.profile
             )
-            best = max(best, room // len(gpu.devices))
+            best = max(best, room // len(devices_of(gpu)))
     return best
 
 

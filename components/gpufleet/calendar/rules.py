@@ -8,11 +8,11 @@ from fractions import Fraction
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
 from gpufleet.calendar.spans import NO_TEAM, pool_calendar
 from gpufleet.catalogue import MICRO_USD, load
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.windows import bought_window, edges
 from gpufleet.spec.capacity import TeamCommitment, minutes
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 Interval = tuple[datetime, datetime]
 _SHOWN = 3
@@ -24,7 +24,7 @@ def validate_pool(pool: PoolWindows, calendar: PoolCalendar, start: datetime) ->
     """Everything about one pool."""
     for index, one in enumerate(pool.commitments):
         path = f"{pool.path}.commitments[{index}]"
-        yield from _owner(pool, one, path)
+        yield from _rules("owner", path, pool=pool, promise=one)
         yield from _short(pool, calendar, one, path)
         yield from _long_job(pool, one, path, start)
     yield from _double(pool, calendar)
@@ -72,26 +72,8 @@ def validate_reservations(pools: Sequence[PoolWindows]) -> Iterator[Finding]:
         wanted = sum(one[0].largest for one in found)
         if begins < ends and wanted > held:
             names = [one[0].name for one in found]
-            yield _finding(
-                "reservation-double-booked",
-                found[-1][1],
-                identifier=identifier,
-                limit=held,
-                pools=names,
-                found=wanted,
-            )
-
-
-def _owner(pool: PoolWindows, one: TeamCommitment, path: str) -> Iterable[Finding]:
-    if pool.team is not None and one.team != pool.team:
-        yield _finding(
-            "calendar-double-booking/team",
-            path,
-            pool=pool.name,
-            limit=pool.team,
-            gpus=one.gpus,
-            found=one.team,
-        )
+            known = {"pools": names, "held": held, "wanted": wanted, "identifier": identifier}
+            yield from _rules("double", found[-1][1], **known)
 
 
 def _short(
@@ -101,28 +83,13 @@ def _short(
     missing = _joined(during, lambda span: span.gpus < one.gpus)
     if missing:
         most = max(span.gpus for span in during if span.gpus < one.gpus)
-        yield _finding(
-            "calendar-gap",
-            path,
-            found=one.gpus,
-            pool=pool.name,
-            team=one.team,
-            limit=most,
-            missing=shown(missing),
-            lead=_on_sale(pool, missing[0][0]),
-            intervals=as_text(missing),
-        )
+        known = {"most": most, "missing": shown(missing), "intervals": as_text(missing)}
+        lead = _on_sale(pool, missing[0][0])
+        yield from _rules("gap", path, pool=pool, promise=one, lead=lead, **known)
     unsure = _joined(during, lambda span: span.bought < one.gpus <= span.gpus)
     if unsure:
-        yield _finding(
-            "calendar-expectation",
-            path,
-            found=one.gpus,
-            pool=pool.name,
-            team=one.team,
-            unsure=shown(unsure),
-            intervals=as_text(unsure),
-        )
+        known = {"unsure": shown(unsure), "intervals": as_text(unsure)}
+        yield from _rules("expectation", path, pool=pool, promise=one, **known)
 
 
 def _on_sale(pool: PoolWindows, begin: datetime) -> str:
@@ -140,15 +107,7 @@ def _long_job(pool: PoolWindows, one: TeamCommitment, path: str, at: datetime) -
     longest = longest_run(pool, one, at)
     if wanted <= longest:
         return
-    yield _finding(
-        "calendar-job-longer-than-window",
-        path,
-        team=one.team,
-        found=one.longest_job,
-        gpus=one.gpus,
-        pool=pool.name,
-        limit=_hours(longest),
-    )
+    yield from _rules("job", path, pool=pool, promise=one, longest=_hours(longest))
 
 
 def longest_run(pool: PoolWindows, one: TeamCommitment, at: datetime) -> timedelta:
@@ -182,16 +141,9 @@ def _double(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
         return
     worst = max((s for s in calendar.spans if twice(s)), key=lambda s: sum(s.promised.values()))
     names = ", ".join(f"{gpus} to {team}" for team, gpus in worst.promised.items())
-    yield _finding(
-        "calendar-double-booking",
-        pool.path,
-        found=sum(worst.promised.values()),
-        pool=pool.name,
-        names=names,
-        limit=worst.gpus,
-        when=shown(found),
-        intervals=as_text(found),
-    )
+    known = {"promised": sum(worst.promised.values()), "names": names, "most": worst.gpus}
+    when, times = shown(found), as_text(found)
+    yield from _rules("booked", pool.path, pool=pool, when=when, intervals=times, **known)
 
 
 def _unused(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
@@ -203,16 +155,9 @@ def _unused(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
     price = "at a price that is not known" if money is None else f"{usd(money)} USD"
     times = _joined(spans, lambda _: True)
     index = next(i for i, one in enumerate(pool.capacity) if bought_window(one, pool.machine))
-    yield _finding(
-        "calendar-unused",
-        f"{pool.path}.capacity[{index}]",
-        pool=pool.name,
-        price=price,
-        times=shown(times),
-        instanceHours=f"{float(hours):g}",
-        usd=None if money is None else usd(money),
-        intervals=as_text(times),
-    )
+    known = {"price": price, "times": shown(times), "intervals": as_text(times)}
+    known |= {"hours": f"{float(hours):g}", "usd": None if money is None else usd(money)}
+    yield from _rules("unused", f"{pool.path}.capacity[{index}]", pool=pool, **known)
 
 
 def integral(parts: Iterable[tuple[int | None, int]]) -> Fraction | None:

@@ -6,9 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpufleet.catalogue import (
-    attached_prices,
     gpu_rows,
-    instance_rows,
     machine_offer,
     price_rows,
     software_rows,
@@ -132,13 +130,16 @@ class Catalogue:
                 continue
             rows = self.rows(f"instances-{cloud}")
             prices = self._prices_of(cloud)
-            table.update(instance_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
+            table.update(gpu_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
         return frozen(table)
 
     def _prices_of(self, cloud: str) -> PriceTable:
         """The price that counts of each machine type of a cloud."""
-        table = self.prices[cloud]
         region = self.region
+        if region is None and not self.overrides:
+            rows = read_rows(self.folder, f"prices-{cloud}")
+            return price_rows.price_table(rows, self.sources, first=True)
+        table = self.prices[cloud]
         if region is None:
             return table
         return {
@@ -202,19 +203,17 @@ class Catalogue:
         return software_rows.image_table(self.rows("images"), self.sources)
 
     @cached_property
-    def attached(self) -> attached_prices.AttachedPrices:
+    def attached(self) -> price_rows.AttachedPrices:
         """Prices of GPUs that are attached to N1 machines, and of these machines."""
-        return attached_prices.attached_table(self.rows("attached-gcp"), self.sources)
+        return price_rows.attached_table(self.rows("attached-gcp"), self.sources)
 
     def attached_to(self, row: InstanceType, host: str) -> InstanceType:
         """A row of attached GPUs with the price of them on a machine of this type."""
-        return attached_prices.with_host(
-            row, host, self.attached, self.region, estimate=self.estimate
-        )
+        return price_rows.with_host(row, host, self.attached, self.region, estimate=self.estimate)
 
     def attached_regions(self, row: InstanceType, option: str) -> set[str]:
         """Regions in which GPUs attached to an `n1-standard` machine have a price with it."""
-        return attached_prices.regions(row, option, self.attached)
+        return price_rows.regions(row, option, self.attached)
 
     @cached_property
     def offers(self) -> tuple[MachineOffer, ...]:

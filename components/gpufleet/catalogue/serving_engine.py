@@ -55,6 +55,10 @@ class ServingEngine:
     """Whether tensor ranks divide these logits."""
     alone_bytes: int
     """Context, libraries and CUDA graphs on one GPU."""
+    eager_bytes: int
+    """The same without CUDA graphs."""
+    measured_bytes: tuple[int, int]
+    """Lowest and highest measured value on one GPU with CUDA graphs."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -91,6 +95,7 @@ def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str
 
 
 def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
+    whole = float(raw.get("keeps_whole", False))
     return sourced(
         ServingEngine,
         raw,
@@ -98,9 +103,11 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
         cache_rule=CacheRule(raw["cache_rule"]),
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
         alone_bytes=_bytes(raw["alone_gib"]),
+        eager_bytes=_bytes(raw.get("eager_gib", raw["alone_gib"])),
+        measured_bytes=tuple(map(_bytes, raw.get("measured_gib", 2 * [raw["alone_gib"]]))),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
-        reserved_output=_reserved(raw),
+        reserved_output=tuple(raw.get("reserved_output", (whole, whole, 1))),
         server_step_seconds=raw.get("server_step_us", 0) / 1e6,
         server_sequence_seconds=raw.get("server_sequence_us", 0) / 1e6,
         defaults=tuple(
@@ -113,12 +120,6 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
             for row in raw.get("defaults", ())
         ),
     )
-
-
-def _reserved(raw: RawRow) -> tuple[float, float, int]:
-    whole = 1.0 if raw.get("keeps_whole", False) else 0.0
-    first, least, steps = raw.get("reserved_output", (whole, whole, 1))
-    return first, least, steps
 
 
 def _bytes(gib: str) -> int:

@@ -5,13 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpufleet.change.class_rules import (
-    unknown,
-    validate_addons,
-    validate_nodes,
-    validate_refused,
-    validate_versions,
-)
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.cut_over_steps import cut_over_steps
 from gpufleet.change.differences import (
@@ -27,7 +20,17 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.rules import NEW_STOPS, STOPS, validate_cluster, validate_pool
+from gpufleet.change.rules import (
+    NEW_STOPS,
+    STOPS,
+    unknown,
+    validate_addons,
+    validate_cluster,
+    validate_nodes,
+    validate_pool,
+    validate_refused,
+    validate_versions,
+)
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
     NO_WAY_BACK,

@@ -1,16 +1,18 @@
 """Findings against a change, and facts to know before it starts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.features import numbers
-from gpufleet.change.plan import NodeChangeKind, PoolChange
+from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange, ResourceOperation
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.findings.row_rules import rules_in
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.pool import Provisioner
 
@@ -125,37 +127,136 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
 
 
 def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.spec.change is None and change.nodes > 1:
-        yield _finding(
-            "change-all-at-once",
-            new.path,
-            nodes=change.nodes,
-            new=new.name,
-            sharing=old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        )
-    elif change.gpus.lowest == 0:
-        yield _finding(
-            "change-without-rest",
-            f"{new.path}.change.width" if new.spec.change is not None else new.path,
-            new=new.name,
-            nodes=change.nodes,
-            first_wave=len(change.waves[0]),
-        )
+    sharing = old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return _rules("waves", new.path, new=new, change=change, sharing=sharing)
 
 
 def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
-    mig = new.gpu.mig
-    if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
-        return
-    if new.platform.facts.reset_may_be_forbidden and not reboots(fleet.addons.gpu_operator.mig_env):
-        yield _finding("change-may-hang", gpu=new.gpu.key, platform=new.platform.name)
+    switched = changes_mode(old.partition, new.partition)
+    rebooting = reboots(fleet.addons.gpu_operator.mig_env)
+    return _rules("mode", new=new, switched=switched, reboots=rebooting)
 
 
 def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    yield from _rules("recut", new.path, pool=new)
     gone = sorted(set(old.advertised) - set(new.advertised))
-    if gone:
-        yield _finding("change-takes-resources-away", new.path, resources=gone, new=new.name)
     fresh = sorted(set(new.advertised) - set(old.advertised))
-    if fresh and len(change.waves) > 1:
-        yield _finding("changed-node-attracts-pods", new.path, resources=fresh)
+    return _rules("recut", new.path, pool=new, change=change, gone=gone, fresh=fresh)
+
+
+# Findings about differences by their class.
+
+_SHOWN = 8
+_LONG = 60
+"""Length of a value in characters above which it is not repeated."""
+
+
+def unknown(
+    found: Sequence[FieldDifference], path: str, who: str, reason: str | None
+) -> Iterable[Finding]:
+    """One finding for all differences without a class: an error until it is accepted with a
+    reason."""
+    fields = [one for one in found if one.leaf_class is LeafClass.UNKNOWN]
+    if not fields:
+        return
+    shown = ", ".join(f"{one.field} ({one.old} -> {one.new})" for one in fields[:_SHOWN])
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    accepted = "" if reason is None else f"; accepted: {reason}"
+    yield (error if reason is None else warning)(
+        "change-unknown",
+        path,
+        f"it is not known what these differences do to {who}: {shown}{more}{accepted}",
+        "look at `pulumi preview --diff`, then repeat with --accept-unknown REASON",
+        fields=[one.field for one in fields],
+        reason=reason,
+    )
+
+
+def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
+    """Minor versions of the API server go up, one by one (kubernetes/website
+    `content/en/releases/version-skew-policy.md`, Supported component upgrade order)."""
+    before, after = (one.spec.cluster.kubernetes_version for one in (old, new))
+    step = int(after.split(".")[1]) - int(before.split(".")[1])
+    following = f"1.{int(before.split('.')[1]) + 1}"
+    return _rules("versions", before=before, after=after, step=step, following=following)
+
+
+def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
+    """Add-ons whose pods restart, and drivers that are reloaded."""
+    operands, drivers = (_by_addon(found, one) for one in (LeafClass.OPERAND, LeafClass.DRIVER))
+    if any(path.startswith("addons.") for path in drivers):
+        operands.pop("addons.gpuOperator", None)
+    for path, fields in operands.items():
+        names = [one.field for one in fields]
+        yield _finding("change-restarts-operands", path, shown=_changed(fields), fields=names)
+    for path, fields in drivers.items():
+        names = [one.field for one in fields]
+        yield _finding("change-reloads-driver", path, shown=_changed(fields), fields=names)
+
+
+def _by_addon(
+    found: Sequence[FieldDifference], leaf_class: LeafClass
+) -> dict[str, list[FieldDifference]]:
+    addons: dict[str, list[FieldDifference]] = {}
+    for one in found:
+        if one.leaf_class is leaf_class:
+            addons.setdefault(_addon(one.field), []).append(one)
+    return addons
+
+
+def _changed(fields: Sequence[FieldDifference]) -> str:
+    return ", ".join(f"{one.field} from {one.old} to {one.new}" for one in fields[:_SHOWN])
+
+
+def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> Iterable[Finding]:
+    """Differences that the provider, or the API server, refuses: always, or without the setting
+    that the reason names."""
+    fields = [one for one in found if one.leaf_class is LeafClass.REFUSED or one.refusal]
+    if fields:
+        shown = ", ".join(map(_short, fields[:_SHOWN]))
+        reasons = dict.fromkeys(one.refusal for one in fields if one.refusal)
+        yield _finding(
+            "change-refused",
+            path,
+            fix=(
+                "; ".join(reasons)
+                or "take them back, or declare it under a new name and move the work"
+            ),
+            what=what,
+            shown=shown,
+            fields=[one.field for one in fields],
+        )
+
+
+def _short(one: FieldDifference) -> str:
+    """A difference with its values, if they are short."""
+    long = max(len(one.old), len(one.new)) > _LONG
+    return one.field if long else f"{one.field} ({one.old} -> {one.new})"
+
+
+def _addon(field: str) -> str:
+    """`addons.gpuOperator`, or the file, of a field."""
+    name, _, inside = field.partition(" ")
+    return name if inside or "/" in name else ".".join(field.split(".")[:2])
+
+
+def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
+    """Machines that are powered off or removed, and taints that evict pods."""
+    gone = [one.resource for one in change.engine if one.operation is ResourceOperation.DELETE]
+    removed = [
+        one for one in gone if one.partition("/")[0] in platform_rules(new.platform).node_kinds
+    ]
+    off = list(
+        dict.fromkeys(
+            one.field.rpartition("/")[2].partition(".")[2] if "/" in one.field else one.field
+            for one in (*change.differences, *change.inputs)
+            if one.leaf_class is LeafClass.RESTART
+        )
+    )
+    before = {(taint.key, taint.value) for taint in old.taints if taint.effect == "NoExecute"}
+    evicting = [
+        taint.key
+        for taint in new.taints
+        if taint.effect == "NoExecute" and (taint.key, taint.value) not in before
+    ]
+    known = {"removed": removed, "off": off, "evicting": evicting}
+    return _rules("nodes", new.path, new=new, change=change, **known)

@@ -206,7 +206,7 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
 """Table -> its rows, and the columns that text output shows (`catalogue_columns.jsonl`)."""
 
 
-_BY_GPU = ("gpus", "mig", "vgpu", "drivers", "instances", "prices", "offers")
+_BY_GPU = tuple(_ROWS)
 _BY_CLOUD = ("instances", "prices")
 
 
@@ -252,16 +252,11 @@ def command(
     JSON: a list of rows with every field; a value without a source is null. Exits 1 when the price
     file has errors, 2 for an unknown GPU or edition.
     """
-    if gpu and table not in _BY_GPU:
-        raise click.UsageError(f"--gpu has no meaning for {table}, only for {', '.join(_BY_GPU)}")
-    if cloud and table not in _BY_CLOUD:
-        raise click.UsageError(
-            f"--cloud has no meaning for {table}, only for {', '.join(_BY_CLOUD)}"
-        )
-    if region and table not in _BY_CLOUD:
-        raise click.UsageError(
-            f"--region has no meaning for {table}, only for {', '.join(_BY_CLOUD)}"
-        )
+    limited = (("gpu", gpu, _BY_GPU), ("cloud", cloud, _BY_CLOUD), ("region", region, _BY_CLOUD))
+    for option, given, of in limited:
+        if given and table not in of:
+            text = f"--{option} has no meaning for {table}, only for {', '.join(of)}"
+            raise click.UsageError(text)
     try:
         catalogue = _load(edition, prices)
         key = catalogue.find_gpu(gpu).key if gpu else None

@@ -29,6 +29,7 @@ from gpufleet.cost.cost import CostLine, Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
 from gpufleet.cost.idle_power import IdleEnergy, idle_energy
 from gpufleet.cost.stopped import Stop, stops
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.findings import Finding, has_errors, ordered
 
 # Lines of attribution, summed by the requested key.
@@ -170,17 +171,7 @@ def _print(
     if output_format == "json":
         print_json(
             {
-                "rows": None
-                if made is None
-                else [
-                    {
-                        "name": row.name,
-                        "use": row.use.value,
-                        "microUsd": row.micro_usd,
-                        "unitSeconds": row.unit_seconds,
-                    }
-                    for row in made
-                ],
+                "rows": plain_data(made),
                 "totalMicroUsd": total,
                 "nodeSeconds": seconds,
                 "stopped": [_ledger_entry(stop) for stop in stopped],

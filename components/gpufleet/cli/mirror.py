@@ -2,12 +2,14 @@
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_files
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.render.fleet_release import FleetRelease
@@ -112,30 +114,22 @@ def _print_unknown(found: MirrorList, *, to_stderr: bool) -> None:
 
 # A mirror list in the formats of tools that transfer images over an air gap.
 #
-# Hauler: kinds Images and Charts of `content.hauler.cattle.io/v1` (hauler-dev/hauler at 0475f71,
-# `testdata/hauler-manifest.yaml`). Zarf: ZarfPackageConfig of `zarf.dev/v1alpha1` (zarf-dev/zarf at
-# 00163e6, `zarf.schema.json`). skopeo: `skopeo copy`, because `skopeo sync` keeps either no path or
-# the registry's name too (containers/skopeo at 2c85fb5, `docs/skopeo-sync.1.md`).
+# `mirror.yaml` has those of Hauler and Zarf. skopeo: `skopeo copy`, because `skopeo sync` keeps
+# either no path or the registry's name too (containers/skopeo at 2c85fb5, `docs/skopeo-sync.1.md`).
 
 _OCI = "oci://"
+_FILE = Path(__file__).with_suffix("")
 
 
 def hauler_manifest(found: MirrorList, name: str) -> str:
     """For `hauler store sync --filename`."""
     images = [{"name": one.source} for one in found.images]
     charts = [_hauler_chart(one) for one in found.charts]
-    return yaml_stream(
-        [
-            _content("Images", f"{name}-images", {"images": images}),
-            _content("Charts", f"{name}-charts", {"charts": charts}),
-        ],
-        _missing(found),
-    )
-
-
-def _content(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    api = "content.hauler.cattle.io/v1"
-    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    documents = [
+        data_part(_FILE, "images", name=name, images=images),
+        data_part(_FILE, "charts", name=name, charts=charts),
+    ]
+    return yaml_stream(documents, _missing(found))
 
 
 def _hauler_chart(release: FleetRelease) -> dict[str, str]:
@@ -148,28 +142,13 @@ def _hauler_chart(release: FleetRelease) -> dict[str, str]:
 
 def zarf_package(found: MirrorList, name: str) -> str:
     """`zarf.yaml`: one component with all charts, their values files and all images."""
-    charts = [
-        {
-            "name": one.chart.name,
-            "version": one.version,
-            "url": one.chart.repository,
-            "namespace": one.namespace,
-            "valuesFiles": [f"values/{one.chart.name}.yaml"],
-        }
-        for one in found.charts
-    ]
-    component = {
-        "name": "gpu-fleet",
-        "required": True,
-        "charts": charts,
-        "images": [one.source for one in found.images],
-    }
-    package = {
-        "apiVersion": "zarf.dev/v1alpha1",
-        "kind": "ZarfPackageConfig",
-        "metadata": {"name": name},
-        "components": [component],
-    }
+    charts: list[dict[str, Any]] = []
+    for one in found.charts:
+        chart, url = one.chart.name, one.chart.repository
+        fields = {"name": chart, "version": one.version, "url": url, "namespace": one.namespace}
+        charts.append(data_part(_FILE, "chart", **fields))
+    images = [one.source for one in found.images]
+    package = data_part(_FILE, "package", name=name, charts=charts, images=images)
     return yaml_text(package, _missing(found))
 
 

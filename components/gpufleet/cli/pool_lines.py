@@ -121,13 +121,14 @@ def _claims(pool: Pool) -> Iterator[str]:
     """Claims by what they need, and the kinds of device that meet each."""
     made = pool.partition.dra
     for need in made.needs if made is not None else ():
+        name, count = f"{pool.name}-{need.asked.name}", need.asked.count
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
         if need.choices:
-            ways = (f"{one.count} of {' or '.join(one.product_names)}" for one in need.choices)
-            yield f"claim {pool.name}-{need.name}: {', else '.join(ways)}"
+            ways = (f"{w.asked.count} of {' or '.join(w.product_names)}" for w in need.choices)
+            yield f"claim {name}: {', else '.join(ways)}"
             continue
         shared = f", for {need.sharing.clients} pods" if need.shared_claims else ""
-        yield f"claim {pool.name}-{need.name}: {need.count} of {kinds}{shared}"
+        yield f"claim {name}: {count} of {kinds}{shared}"
 
 
 def _nodes(pool: Pool) -> str:

@@ -18,6 +18,7 @@ from gpufleet.cli.output import (
     require_something,
 )
 from gpufleet.cli.source import compile_source
+from gpufleet.documents.plain_data import camel
 from gpufleet.installation import install_command
 from gpufleet.platforms.vsphere.machine_arguments import placed_machines
 
@@ -179,14 +180,8 @@ def _library() -> Generator[None, None, None]:
 
 
 def _endpoint(asked: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "server": asked["server"],
-        "port": asked["port"],
-        "insecure": asked["insecure"],
-        "plainHttp": asked["plain_http"],
-        "caCertFile": asked["ca_cert_file"],
-        "thumbprintSha256": asked["thumbprint_sha256"],
-    }
+    names = ("server", "port", "insecure", "plain_http", "ca_cert_file", "thumbprint_sha256")
+    return {camel(name): asked[name] for name in names}
 
 
 _STATES = {"ok": "ok", "wrong": "wrong", "hint": "to look at", "notKnown": "not known"}

@@ -116,6 +116,8 @@ class Container:
     """Whether a separate volume is mounted at `/dev/shm`."""
     keeps_files: bool = True
     """Whether downloaded files may survive a restart: it has a volume other than `/dev/shm`."""
+    download_bytes: int | None = None
+    """Room for weights that it downloads from Hugging Face; None: not known, or without a limit."""
     probes: frozenset[str] = frozenset()
     """The probes that it has, or may have: `liveness`, `readiness`, `startup`."""
     listens: bool = False

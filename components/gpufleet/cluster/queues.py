@@ -68,9 +68,6 @@ class KueueConfiguration(Subject):
 
     waits_for_ready: Fact[bool]
     """Whether `waitForPodsReady` is on."""
-    place: str = ""
-    device_names: tuple[str, ...] = ()
-    """Names of device classes from `resources.deviceClassMappings`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping
 import pulumi
 
 from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
+
+_rules = rules_in(__file__)
 
 CHOOSING = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
 """Labels by which a node selects a configuration."""
@@ -26,21 +28,10 @@ def validate_labels(
         wanted = labels.get(label)
         if wanted is None or wanted in configurations:
             continue
-        near = difflib.get_close_matches(wanted, sorted(configurations), 1, 0.5)
-        listed = ", ".join(sorted(configurations)) or "none"
-        findings.append(
-            error(
-                "configuration-not-declared",
-                "configurations",
-                f"nodes of {pool} would choose {label}={wanted}, and the cluster's GpuAddons has "
-                f"{listed}"
-                + (f" (nearest: {near[0]}, another layout of the same pool?)" if near else ""),
-                f"add the declaration of {pool} to `pools` of the cluster's GpuAddons, as it is "
-                "here, and deploy that stack first",
-                found=wanted,
-                allowed=sorted(configurations),
-            )
-        )
+        known = sorted(configurations)
+        near = difflib.get_close_matches(wanted, known, 1, 0.5)
+        shown = {"known": known, "listed": ", ".join(known) or "none", "near": near}
+        findings += _rules("labels", "", pool=pool, label=label, wanted=wanted, **shown)
     return findings
 
 

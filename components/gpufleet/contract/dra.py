@@ -15,14 +15,14 @@ from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api, gate
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.partition import dra_gates
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 Member = tuple[GpuPool, str, Partition, NodeImage | None]
 """A compiled pool: declaration, path, partition, node image."""
@@ -49,8 +49,8 @@ def validate_dra(
     for _, path, partition, image in dynamic:
         place = f"{path}.sharing.dra"
         yield from _validate_version(partition, place, version, platform, site)
-        yield from _validate_advertiser(f"{path}.sharing.dra", image, platform)
-        yield from _validate_admin(partition, place)
+        yield from _validate_advertiser(place, image, platform)
+        yield from _rules("admin", place, made=partition.dra, label=ADMIN_LABEL)
     if spec.addons.dra_driver.device_taints:
         yield from _gates_off([(TAINT_RULES, "addons.draDriver.deviceTaints", "")], site)
     yield from _validate_shares(dynamic)
@@ -110,8 +110,8 @@ def _validate_version(
     for index, need in enumerate(made.needs):
         asked = {
             "firstAvailable": need.choices,
-            "tolerations": need.tolerations,
-            "adminAccess": need.admin_access,
+            "tolerations": need.asked.tolerations,
+            "adminAccess": need.asked.admin_access,
         }
         wanted += [
             (kept[field].gate, f"{place}.claims[{index}].{field}", remove)
@@ -138,19 +138,6 @@ def _gates_off(wanted: Iterable[tuple[str, str, str]], site: Site) -> Iterable[F
             limit=off.on_since,
             gate=gate,
         )
-
-
-def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
-    made = partition.dra
-    assert made is not None
-    for index, need in enumerate(made.needs):
-        path = f"{place}.claims[{index}].adminAccess"
-        if need.admin_access and need.choices:
-            yield _finding("dra-claim-two-ways", path)
-        elif need.admin_access:
-            yield _finding(
-                "dra-admin-namespace", path, admin_label=ADMIN_LABEL, namespaces=made.namespaces
-            )
 
 
 def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from gpufleet.catalogue import InstanceType, PriceStatus
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error, findings_in, rules_in, warning
+from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
@@ -56,16 +56,11 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
         return  # the other capacity types start them
     starts = min((one for one, _ in later if one is not None), default=None)
     begins = "" if starts is None else f" at {starts.isoformat()}"
-    block = later[0][1] == "capacityBlock"
-    what = "block" if block else "reservation"
-    yield warning(
-        "capacity-block-min-nodes" if block else "reservation-min-nodes",
-        f"{pool.path}.nodes.min",
-        f"min is {pool.nodes.minimum}: before the {what} begins{begins}"
-        f"{' and after it ended' if block else ''}, the group tries and fails to start nodes",
-        f"write 0, and scale when the {what} begins",
-        found=pool.nodes.minimum,
-    )
+    place, least = f"{pool.path}.nodes.min", pool.nodes.minimum
+    if later[0][1] == "capacityBlock":
+        yield _finding("capacity-block-min-nodes", place, begins=begins, found=least)
+    else:
+        yield _finding("reservation-min-nodes", place, begins=begins, found=least)
 
 
 def _later(bought: CapacityBlock | Reserved, at: datetime) -> bool:

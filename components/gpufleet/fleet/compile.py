@@ -15,7 +15,7 @@ from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.owners import operator_installed
 from gpufleet.contract.platform import Platforms, PlatformValue
-from gpufleet.contract.programs.strategy_env import allows_mps
+from gpufleet.contract.programs.validation import allows_mps
 from gpufleet.contract.validate import broken
 from gpufleet.contract.vgpu import validate_vgpu
 from gpufleet.findings import Finding, Severity, findings_in, ordered
@@ -28,6 +28,7 @@ from gpufleet.fleet.balance import validate_balance
 from gpufleet.fleet.capacity_rules import validate_windows
 from gpufleet.fleet.cluster_model import cluster_of
 from gpufleet.fleet.cut_over import validate_cut_overs
+from gpufleet.fleet.device_plugin_rules import validate_raw_values
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.health import validate_health
 from gpufleet.fleet.invariants import validate_nothing
@@ -38,7 +39,6 @@ from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.fleet.scaling_rules import validate_idle
-from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
 
 _finding = findings_in(__file__)

@@ -8,7 +8,7 @@ at each part.
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from gpufleet.findings import Finding, error, findings_in, info, warning
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet import windows
 from gpufleet.fleet.kueue_quota import HasPools, takes_whole_nodes
 from gpufleet.fleet.model import Pool
@@ -16,7 +16,7 @@ from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.spec.capacity import TeamCommitment
 from gpufleet.spec.fleet_spec import FleetSpec
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _MOMENT = timedelta(seconds=1)
 
@@ -58,20 +58,7 @@ def _beyond_bought(pool: Pool) -> Iterator[Finding]:
     sized = [one.capacity_block or one.reserved for one in pool.capacity]
     if any(one is None or one.id.startswith("arn:") for one in sized):
         return
-    most = most_nodes(pool)
-    if most >= pool.nodes.maximum or most == 0:
-        return
-    short = most < pool.nodes.minimum
-    yield (error if short else warning)(
-        "nodes-beyond-reservation",
-        f"{pool.path}.nodes.{'min' if short else 'max'}",
-        f"{pool.name} has {pool.nodes.minimum} to {pool.nodes.maximum} nodes, and its capacity "
-        f"has at most {most} instances: further nodes never start",
-        f"write nodes.{'min' if short else 'max'}: {most}, or add `onDemand: {{}}` or what else "
-        "was bought to capacity",
-        found=pool.nodes.maximum,
-        limit=most,
-    )
+    yield from [*_rules("bought", pool.path, pool=pool, most=most_nodes(pool))][:1]
 
 
 def _closed(pool: Pool) -> Iterator[Finding]:
@@ -106,57 +93,21 @@ def _notebooks(pool: Pool) -> Iterator[Finding]:
     units = [share.per_node for share in made.shares]
     most = most_nodes(pool) * (max(units) if made.dra is not None else sum(units))
     always = len(idle.notebooks) - len(idle.stopped)
-    path = f"{pool.path}.idle"
-    if always > most:
-        yield _finding("notebooks-beyond-pool", path, pool=pool.name, found=always, limit=most)
-    elif (found := len({(one.namespace, one.name) for one in idle.notebooks})) > most:
-        yield _finding("notebooks-take-turns", path, pool=pool.name, found=found, limit=most)
+    named, path = len({(one.namespace, one.name) for one in idle.notebooks}), f"{pool.path}.idle"
+    yield from [*_rules("notebooks", path, pool=pool, always=always, named=named, most=most)][:1]
 
 
 def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
     """GPUs that are promised to a team and that it never gets."""
-    least = pool.gpus_per_node if takes_whole_nodes(pool) else 1
-    if one.gpus < least:
-        yield _finding(
-            "commitment-of-nothing",
-            path,
-            found=one.gpus,
-            limit=least,
-            pool=pool.name,
-            team=one.team,
-        )
-        return
-    there = most_nodes(pool, one) * pool.gpus_per_node
-    if there < least:
-        yield _finding(
-            "commitment-of-nothing/promised",
-            path,
-            found=one.gpus,
-            limit=0,
-            pool=pool.name,
-            team=one.team,
-        )
-    elif there < one.gpus:
-        yield _finding(
-            "commitment-of-nothing/more",
-            path,
-            found=one.gpus,
-            limit=there,
-            pool=pool.name,
-            team=one.team,
-            nodes=-(-one.gpus // pool.gpus_per_node),
-        )
+    numbers = {
+        "least": pool.gpus_per_node if takes_whole_nodes(pool) else 1,
+        "there": most_nodes(pool, one) * pool.gpus_per_node,
+        "nodes": -(-one.gpus // pool.gpus_per_node),
+    }
+    yield from [*_rules("commitment", path, promise=one, pool=pool, **numbers)][:1]
 
 
 def _unseen(pools: Sequence[Pool]) -> Iterator[Finding]:
     """Monitored pools without a program that reports metrics: DCGM reads NVIDIA's GPUs."""
     unseen = [pool.name for pool in pools if pool.gpu.vendor != "nvidia"]
-    if unseen:
-        yield (info if len(unseen) < len(pools) else warning)(
-            "monitoring-sees-no-devices",
-            "monitoring",
-            f"DCGM reports nothing for {', '.join(unseen)}: alerts and panels of use, memory and "
-            "faults have no series of these nodes; requests, quotas and cost are available",
-            "scrape the metrics of the vendor (neuron-monitor, or GKE's system metrics of TPUs)",
-            pools=unseen,
-        )
+    yield from _rules("monitored", unseen=unseen, seen=len(unseen) < len(pools))

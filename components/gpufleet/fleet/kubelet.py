@@ -11,7 +11,7 @@ from typing import Any
 
 from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.kubelet import Kubelet, ManagerPolicy, TopologyPolicy
+from gpufleet.spec.kubelet import Kubelet, ManagerPolicy
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
@@ -19,19 +19,10 @@ EVICTION_MIB = 100
 """Hard eviction threshold of memory that the kubelet has by default (`memory.available`). It is
 not written: a written threshold removes the defaults of the others."""
 
-TOPOLOGY_POLICIES: Mapping[TopologyPolicy, str] = {
-    TopologyPolicy.NONE: "none",
-    TopologyPolicy.BEST_EFFORT: "best-effort",
-    TopologyPolicy.RESTRICTED: "restricted",
-    TopologyPolicy.SINGLE_NUMA_NODE: "single-numa-node",
-}
-"""Policy -> its name in Kubernetes."""
 
-MEMORY_POLICIES: Mapping[ManagerPolicy, str] = {
-    ManagerPolicy.NONE: "None",
-    ManagerPolicy.STATIC: "Static",
-}
-"""The same of the memory manager (`memorymanager/policy_static.go`, `policy_none.go`)."""
+def memory_policy(policy: ManagerPolicy) -> str:
+    """`None`, `Static` (`memorymanager/policy_static.go`, `policy_none.go`)."""
+    return policy.value.title()
 
 
 def kubelet_configuration(pool: Pool) -> dict[str, Any]:
@@ -41,7 +32,7 @@ def kubelet_configuration(pool: Pool) -> dict[str, Any]:
         return {}
     fields: dict[str, Any] = manager_policies(declared)
     if declared.memory_manager is not None:
-        fields["memoryManagerPolicy"] = MEMORY_POLICIES[declared.memory_manager]
+        fields["memoryManagerPolicy"] = memory_policy(declared.memory_manager)
     reserved: dict[str, str] = {}
     if declared.reserved_cpus is not None:
         reserved["cpu"] = str(declared.reserved_cpus)
@@ -62,7 +53,8 @@ def manager_policies(declared: Kubelet) -> dict[str, Any]:
     if declared.cpu_manager is not None:
         fields["cpuManagerPolicy"] = declared.cpu_manager.value
     if declared.topology_manager is not None:
-        fields["topologyManagerPolicy"] = TOPOLOGY_POLICIES[declared.topology_manager]
+        policy = declared.topology_manager.name  # SINGLE_NUMA_NODE, in Kubernetes single-numa-node
+        fields["topologyManagerPolicy"] = policy.lower().replace("_", "-")
     if declared.topology_scope is not None:
         fields["topologyManagerScope"] = declared.topology_scope.value
     if declared.pod_pids_limit is not None:

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.fleet.model import Pool
-from gpufleet.partition import names
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import gpu_instance_of, parse, resource_of
 
 
 def unit_weights(pool: Pool) -> dict[str, Fraction]:
@@ -46,14 +45,14 @@ def unit_capacity(pool: Pool) -> dict[str, int]:
 
 
 def _same(profile: str, wanted: str) -> bool:
-    return names.resource_of(profile) == names.resource_of(wanted)
+    return resource_of(profile) == resource_of(wanted)
 
 
 def _device(geometry: MigGeometry | None, profile: str | None) -> Fraction:
     """Share of a GPU of one device."""
     if profile is None or geometry is None:
         return Fraction(1)
-    parent = names.gpu_instance_of(profile)
+    parent = gpu_instance_of(profile)
     cut = next((p for name, p in geometry.profiles.items() if _same(name, parent)), None)
     if cut is None:
         return Fraction(0)

@@ -7,13 +7,13 @@ from typing import Any
 
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.architecture import Architecture, LayerGroup
-from gpufleet.models.config_blocks import read_blocks
-from gpufleet.models.config_fields import ConfigFields, not_understood, parts_not_understood
-from gpufleet.models.config_hybrids import (
+from gpufleet.models.config_blocks import (
     read_block_configs,
+    read_blocks,
     read_single_blocks,
     with_parallel_mixers,
 )
+from gpufleet.models.config_fields import ConfigFields, not_understood, parts_not_understood
 from gpufleet.models.config_mixers import read_mixers
 from gpufleet.models.config_quantisation import quantisation_of
 from gpufleet.models.config_stored import expert_format, stored_matrices

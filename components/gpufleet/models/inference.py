@@ -55,6 +55,8 @@ class Serving:
     max_sequences: int = 256
     """`max_num_seqs`: rows of logits the sampler keeps."""
     chunked_prefill: bool = True
+    graphs: bool = True
+    """Whether the engine captures CUDA graphs."""
 
     def __hash__(self) -> int:
         # The formats have names: their fractions need not be hashed.
@@ -209,9 +211,10 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
         experts = max(experts, indexer_workspace(model, serving.context))
     logits, warmed = _sampler(model, serving, part, forward, tensor)
     alone = parallel.serving_gpus == 1
-    engine = profile.alone_bytes if alone else profile.parallel_bytes
-    kind = "CUDA context" if alone else "NCCL"
-    graphs = f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB"
+    own = profile.alone_bytes if serving.graphs else profile.eager_bytes
+    engine = own if alone else profile.parallel_bytes
+    graphs = "CUDA context" if alone else "NCCL"
+    graphs += f"{' and CUDA graphs' if serving.graphs else ''}, {engine / GIB:.1f} GiB"
     graphs += f"; measured: {profile.spread}" if profile.spread else ""
     formula = workspace_formula(tokens, forward, tensor)
     if experts:

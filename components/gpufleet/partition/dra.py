@@ -12,7 +12,7 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu, MigGeometry, MigProfile
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.findings.row_rules import rules_in
-from gpufleet.partition import dra_gates, names, rules
+from gpufleet.partition import dra_gates, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
 from gpufleet.partition.dra_offers import (
     GPU_CLASS,
@@ -24,6 +24,7 @@ from gpufleet.partition.dra_offers import (
     validate_terms,
 )
 from gpufleet.partition.layouts import Cut, lay_out
+from gpufleet.partition.profile_name import resource_of, total, written
 from gpufleet.partition.shares import RESOURCES, slice_memory
 from gpufleet.partition.slot_table import MEDIA_ENGINES
 from gpufleet.spec.device_needs import DraSharing, NvlinkReach
@@ -150,7 +151,7 @@ def _offers(
         resource = RESOURCES["nvidia"] if declared.extended_resource else None
         offers.append(DraOffer(None, GPU_CLASS, resource, whole, memory))
     for profile, count in _slices(gpu, gpus, on_demand).items():
-        resource = names.resource_of(profile) if declared.extended_resource else None
+        resource = resource_of(profile) if declared.extended_resource else None
         size = slice_memory(gpu, profile)
         row = None if gpu.mig is None else gpu.mig.profiles.get(profile)
         units = None if row is None else row.multiprocessors
@@ -160,7 +161,7 @@ def _offers(
 
 def _slices(gpu: Gpu, gpus: Sequence[Cut], on_demand: bool) -> Mapping[str, int]:
     if not on_demand:
-        return names.total(devices for devices, _ in gpus)
+        return total(devices for devices, _ in gpus)
     assert gpu.mig is not None
     return {name: p.max_instances * len(gpus) for name, p in gpu.mig.profiles.items()}
 
@@ -187,9 +188,7 @@ def _check_fields(declared: Dra, place: str) -> Iterator[Finding]:
 def _check_on_demand(gpu: Gpu, place: str) -> Iterator[Finding]:
     if gpu.mig is None or not gpu.mig.reset_needed:
         return
-    yield _finding(
-        "dra-mig-needs-layouts", place, gpu=gpu.key, names=names.written(gpu.mig.balanced)
-    )
+    yield _finding("dra-mig-needs-layouts", place, gpu=gpu.key, names=written(gpu.mig.balanced))
 
 
 # The counters by which the DRA driver keeps the devices of one GPU apart.

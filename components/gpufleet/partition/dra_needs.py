@@ -27,7 +27,6 @@ from gpufleet.partition.profile_name import similar
 from gpufleet.partition.shares import MIB
 from gpufleet.spec.device_needs import (
     DeviceNeed,
-    DeviceToleration,
     DraSharing,
     NvlinkReach,
 )
@@ -45,18 +44,13 @@ FindGpu = Callable[[str], Gpu]
 class NeededDevices:
     """One claim with its needs."""
 
-    name: str
+    asked: DeviceNeed
+    """Its requirements as declared; with choices those of the preferred one that the pool meets."""
     mig: bool
     """MIG devices; False: whole GPUs."""
     device_class: str
     product_names: tuple[str, ...]
     """Boards that will do, as the driver calls them."""
-    count: int
-    memory_mib: int | None
-    multiprocessors: int | None
-    profile: str | None
-    same_pcie_root: bool
-    nvlink: NvlinkReach | None
     sharing: ClaimSharing
     shared_claims: int
     """ResourceClaims that pods share; 0: a template."""
@@ -64,9 +58,6 @@ class NeededDevices:
     """Kinds of device of the pool that meet the need."""
     choices: tuple["NeededDevices", ...] = ()
     """Ways in which it can be met, the preferred one first; empty: the one of this row."""
-    tolerations: tuple[DeviceToleration, ...] = ()
-    admin_access: bool = False
-    share_memory_mib: int | None = None
 
 
 def find_needs(
@@ -95,15 +86,7 @@ def find_needs(
             made = next((one for one in choices if one.offers), made)
         findings += found
         if made is not None and not has_errors(found):
-            needs.append(
-                replace(
-                    made,
-                    choices=tuple(choices),
-                    tolerations=need.tolerations,
-                    admin_access=need.admin_access,
-                    share_memory_mib=need.share_memory_mib,
-                )
-            )
+            needs.append(replace(made, choices=tuple(choices)))
     return tuple(needs), findings
 
 
@@ -142,16 +125,10 @@ class _Finder:
             return None, found
         shared = need.sharing is not DraSharing.EXCLUSIVE
         made = NeededDevices(
-            name=need.name,
+            asked=need,
             mig=mig,
             device_class=VFIO_CLASS if need.devices == "vfio" else _device_class(met, mig=mig),
             product_names=boards,
-            count=need.count,
-            memory_mib=need.memory_mib,
-            multiprocessors=need.multiprocessors,
-            profile=need.profile,
-            same_pcie_root=need.same_pcie_root,
-            nvlink=need.nvlink,
             sharing=sharing,
             shared_claims=(need.shared_claims or 1) if shared else 0,
             offers=met,

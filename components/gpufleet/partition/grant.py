@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
-from gpufleet.partition import names
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import gpu_instance_of, parse, resource_of
 from gpufleet.partition.shares import (
     RESOURCES,
     mps_memory,
@@ -126,11 +125,11 @@ def grant(
     if memory is None and gpu is not None:
         memory = gpu.memory_bytes
         if profile is not None:
-            memory = slice_memory(gpu, names.gpu_instance_of(profile))
+            memory = slice_memory(gpu, gpu_instance_of(profile))
     replicas = division.replicas
     if resource is None:
         vendor = "nvidia" if gpu is None else gpu.vendor
-        resource = RESOURCES[vendor] if profile is None else names.resource_of(profile)
+        resource = RESOURCES[vendor] if profile is None else resource_of(profile)
     return Grant(
         resource=shared_name(resource, replicas, division.rename),
         gpu="" if gpu is None else gpu.key,
@@ -162,7 +161,7 @@ def slice_part(gpu: Gpu | None, profile: str | None) -> Fraction:
     """
     if profile is None or gpu is None or gpu.mig is None:
         return Fraction(1)
-    own = names.gpu_instance_of(profile)
+    own = gpu_instance_of(profile)
     own = gpu.mig.alternate_names.get(own, own)
     if own not in gpu.mig.profiles:
         return Fraction(1)

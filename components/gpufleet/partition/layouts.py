@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.partition import rules
-from gpufleet.partition.names import gpu_instance_of, total
 from gpufleet.partition.placement import MigPlacement
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import divides, gpu_instance_of, total
 from gpufleet.partition.shares import slice_memory
 from gpufleet.partition.validation import validate_layout
 from gpufleet.spec.sharing import Mig, MigLayout, MigStrategy
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 Cut = tuple[Mapping[str, int], MigPlacement | None]
 """Devices of one GPU, and the proof; no proof for a GPU that stays whole."""
@@ -62,7 +61,6 @@ def _check_distribution(mig: Mig, gpus_per_node: int, path: str) -> Iterator[Fin
 
 
 def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
-    findings: list[Finding] = []
     cutting = [layout for layout in mig.layouts if layout.devices]
     if not cutting:
         return [_finding("mig-nothing-cut", path)]
@@ -77,34 +75,15 @@ def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
             )
             for number, layout in enumerate(mig.layouts)
             for name in sorted(layout.devices)
-            if _divides(name)
+            if divides(name)
         ]
-    if len(profiles) > 1:
-        findings.append(
-            _finding(
-                "mig-single-needs-one-profile", path, count=len(profiles), value=profiles, limit=1
-            )
-        )
     covered = sum(_gpus(layout, gpus_per_node) for layout in cutting)
-    if covered < gpus_per_node:
-        findings.append(
-            _finding("mig-single-needs-every-gpu", path, value=covered, limit=gpus_per_node)
-        )
-    return findings
+    numbers = {"profiles": profiles, "covered": covered, "gpus_per_node": gpus_per_node}
+    return [*_rules("single", path, **numbers)]
 
 
 def _gpus(layout: MigLayout, gpus_per_node: int) -> int:
     return gpus_per_node if layout.gpus == "all" else min(layout.gpus, gpus_per_node)
-
-
-def _divides(name: str) -> bool:
-    """Whether the name is a compute instance smaller than its GPU instance."""
-    parsed = parse(name)
-    return (
-        parsed is not None
-        and parsed.compute_instance_slices is not None
-        and parsed.compute_instance_slices < parsed.compute_slices
-    )
 
 
 def _check_slicing(gpu: Gpu, mig: Mig, path: str) -> Iterator[Finding]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence
-from gpufleet.partition import names
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.grant import Grant
 from gpufleet.partition.placement import MigPlacement
+from gpufleet.partition.profile_name import total
 from gpufleet.partition.vgpu import VgpuCut
 
 
@@ -36,25 +36,25 @@ class Partition:
 
     mode: str
     """`exclusive`, `timeSlicing`, `mps`, `mig`, `vgpu` or `dra`."""
-    strategy: str
-    """The device plugin's MIG strategy this needs: `none`, `single` or `mixed`."""
     gpu: str
     """Catalogue key of the GPU."""
-    fraction: Fraction
-    """Share of a physical GPU each device of the node is."""
     gpus: tuple[GpuLayout, ...]
     """Every GPU of the node, by index."""
+    shares: tuple[Grant, ...]
+    """Resources that pods can request, whole GPUs first, then profiles by name."""
     replicas: int
     """Shares per device through time-slicing or MPS; 1: none."""
     rename: bool
     """Whether shared resources carry the suffix `.shared`."""
     fail_requests_greater_than_one: bool
     """Whether a pod that requests several shares is refused."""
-    shares: tuple[Grant, ...]
-    """Resources that pods can request, whole GPUs first, then profiles by name."""
     advertised: Mapping[str, int]
     """Extended resource -> amount per node, exactly what the device plugin publishes. For a `dra`
     pool with `extendedResource`: provided by the scheduler, not in the node's status."""
+    strategy: str = "none"
+    """The device plugin's MIG strategy this needs: `none`, `single` or `mixed`."""
+    fraction: Fraction = Fraction(1)
+    """Share of a physical GPU each device of the node is."""
     dra: DraCut | None = None
     """Devices that the DRA driver serves; None in every other mode."""
     vgpu: VgpuCut | None = None
@@ -68,12 +68,12 @@ class Partition:
     @property
     def slices(self) -> dict[str, int]:
         """MIG devices per node by declared profile, before time-slicing."""
-        return names.total(gpu.devices for gpu in self.gpus)
+        return total(gpu.devices for gpu in self.gpus)
 
     @property
     def free(self) -> dict[str, int]:
         """Further instances that would fit per node, each profile taken alone, over all GPUs."""
-        return names.total(g.placement.free for g in self.gpus if g.placement is not None)
+        return total(g.placement.free for g in self.gpus if g.placement is not None)
 
     @property
     def stranded_compute(self) -> int:

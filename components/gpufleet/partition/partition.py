@@ -1,16 +1,19 @@
 """Partition of the GPUs of one node of a pool, and the resources that the node advertises."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
-from gpufleet.partition import dra, names, rules, vgpu
+from gpufleet.partition import dra, rules, vgpu
 from gpufleet.partition.dra_needs import FindGpu
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
 from gpufleet.partition.layouts import lay_out
 from gpufleet.partition.model import GpuLayout, Partition
 from gpufleet.partition.presets import resolve_presets
+from gpufleet.partition.profile_name import tenants, total
 from gpufleet.partition.shares import MIB, RESOURCES
 from gpufleet.spec.sharing import Dra, Mig, MigStrategy, Mps, Sharing, TimeSlicing, Vgpu
 
@@ -62,29 +65,39 @@ def cut(
         partition, found = _virtual(gpu, gpus_per_node, sharing.vgpu, path)
         return partition, (*findings, *found)
 
-    whole = _whole_gpus(gpus_per_node)
     sliced = sharing.time_slicing or sharing.mps
-    replicas = sliced.replicas if sliced is not None else 1
-    rename = sliced.rename if sliced is not None else False
     share = grant(gpu, gpus_per_node, device_bytes=memory, division=_division(sliced))
-    partition = Partition(
-        mode=sharing.mode,
-        strategy="none",
-        gpu=gpu.key,
-        fraction=fraction,
-        gpus=whole,
-        replicas=replicas,
-        rename=rename,
-        # MPS refuses such requests in any case.
-        fail_requests_greater_than_one=(
-            sharing.time_slicing.fail_requests_greater_than_one
-            if sharing.time_slicing is not None
-            else sharing.mps is not None
-        ),
-        shares=(share,),
-        advertised=frozen({share.resource: share.per_node}),
-    )
+    whole = _whole_gpus(gpus_per_node)
+    partition = _made(sharing.mode, gpu, whole, [share], sliced, fraction=fraction)
     return partition, tuple(findings)
+
+
+def _made(
+    mode: str,
+    gpu: Gpu,
+    gpus: tuple[GpuLayout, ...],
+    shares: Sequence[Grant],
+    sliced: TimeSlicing | Mps | None = None,
+    **own: Any,
+) -> Partition:
+    """The partition whose devices are shared so. `own`: fields that differ from their default."""
+    division = _division(sliced)
+    fields: dict[str, Any] = {
+        "advertised": frozen({share.resource: share.per_node for share in shares}),
+        **own,
+    }
+    return Partition(
+        mode=mode,
+        gpu=gpu.key,
+        gpus=gpus,
+        shares=tuple(shares),
+        replicas=division.replicas,
+        rename=division.rename,
+        # MPS refuses such requests in any case.
+        fail_requests_greater_than_one=sliced is not None
+        and (isinstance(sliced, Mps) or sliced.fail_requests_greater_than_one),
+        **fields,
+    )
 
 
 def _whole_gpus(count: int) -> tuple[GpuLayout, ...]:
@@ -117,17 +130,13 @@ def _dynamic(
         )
         for offer in found.cut.offers
     )
-    partition = Partition(
-        mode="dra",
-        strategy="none",
-        gpu=gpu.key,
+    # The device plugin shares nothing: the clients of a claim are the driver's business.
+    partition = _made(
+        "dra",
+        gpu,
+        tuple(GpuLayout(i, devices, proof) for i, (devices, proof) in enumerate(found.gpus)),
+        shares,
         fraction=fraction,
-        gpus=tuple(GpuLayout(i, devices, proof) for i, (devices, proof) in enumerate(found.gpus)),
-        # The device plugin shares nothing: the clients of a claim are the driver's business.
-        replicas=1,
-        rename=False,
-        fail_requests_greater_than_one=False,
-        shares=shares,
         advertised=frozen({s.resource: s.per_node for s in shares if declared.extended_resource}),
         dra=found.cut,
     )
@@ -141,22 +150,10 @@ def _virtual(
     made, findings = vgpu.cut(gpu, count, declared, f"{path}.vgpu")
     if made is None:
         return None, findings
-    slicing, division = declared.time_slicing, _division(declared.time_slicing)
-    share = grant(gpu, count, device_bytes=made.memory_bytes, division=division)
-    partition = Partition(
-        mode="vgpu",
-        strategy="none",
-        gpu=gpu.key,
-        fraction=made.fraction,
-        gpus=_whole_gpus(count),
-        replicas=division.replicas,
-        rename=division.rename,
-        fail_requests_greater_than_one=slicing is not None
-        and slicing.fail_requests_greater_than_one,
-        shares=(share,),
-        advertised=frozen({share.resource: share.per_node}),
-        vgpu=made,
-    )
+    slicing = declared.time_slicing
+    share = grant(gpu, count, device_bytes=made.memory_bytes, division=_division(slicing))
+    whole = _whole_gpus(count)
+    partition = _made("vgpu", gpu, whole, [share], slicing, fraction=made.fraction, vgpu=made)
     return partition, findings
 
 
@@ -193,22 +190,10 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
             count,
             profile=profile,
             resource=RESOURCES["nvidia"] if single else None,
-            tenants=names.tenants(profile, gpus_devices=(g.devices for g in gpus)),
+            tenants=tenants(profile, gpus_devices=(g.devices for g in gpus)),
             division=division,
         )
-        for profile, count in names.total(layout.devices for layout in gpus).items()
+        for profile, count in total(layout.devices for layout in gpus).items()
     ]
-    return Partition(
-        mode="mig",
-        strategy=mig.strategy.value if whole < len(gpus) else "none",
-        gpu=gpu.key,
-        fraction=Fraction(1),
-        gpus=gpus,
-        replicas=division.replicas,
-        rename=division.rename,
-        fail_requests_greater_than_one=(
-            slicing is not None and slicing.fail_requests_greater_than_one
-        ),
-        shares=tuple(shares),
-        advertised=frozen({share.resource: share.per_node for share in shares}),
-    )
+    strategy = mig.strategy.value if whole < len(gpus) else "none"
+    return _made("mig", gpu, gpus, shares, slicing, strategy=strategy)

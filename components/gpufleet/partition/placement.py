@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, MigGeometry
@@ -294,60 +295,43 @@ def _placement(
                 PlacedInstance(name, start, profile.memory_slots, profile.compute_slices, divided)
             )
     taken = {slot for i in (*instances, *occupied) for slot in range(i.start, i.start + i.size)}
-    room = _room(geometry, used, total)
     return MigPlacement(
         instances=tuple(sorted(instances, key=lambda i: i.start)),
         occupied=tuple(sorted(occupied, key=lambda i: i.start)),
-        free=room.free,
-        completions=room.completions,
         free_slots=tuple(s for s in range(geometry.memory_slots) if s not in taken),
-        used_compute=geometry.compute_slices - room.unused_compute,
-        used_memory=geometry.memory_slots - room.unused_memory,
-        unused_compute=room.unused_compute,
-        unused_memory=room.unused_memory,
-        stranded_compute=room.stranded_compute,
-        stranded_memory=room.stranded_memory,
         evidence=evidence,
         renamed=frozen(request.renamed),
+        **_room(geometry, used, total),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """Free part of a GPU; the fields are those of `MigPlacement`."""
-
-    free: Mapping[str, int]
-    completions: tuple[Mapping[str, int], ...]
-    unused_compute: int
-    unused_memory: int
-    stranded_compute: int
-    stranded_memory: int
-
-
 @lru_cache(maxsize=8192)
-def _room(geometry: MigGeometry, used: int, total: int) -> _Room:
-    """Free part of a GPU with these instances on these cells. Equal for all nodes with one layout,
-    so it is computed once."""
+def _room(geometry: MigGeometry, used: int, total: int) -> Mapping[str, Any]:
+    """Fields of `MigPlacement` about the free part of a GPU with these instances on these cells.
+    Equal for all nodes with one layout, so it is computed once."""
     table = slot_table(geometry)
     bits = table.fitting(used, total)
     names = tuple(geometry.profiles)
     number = table.number[total]
-    unused_compute = geometry.compute_slices - table.compute[number]
-    unused_memory = geometry.memory_slots - table.memory[number]
-    return _Room(
-        free=frozen(_free(table, names, bits)),
-        completions=tuple(
+    used_compute, used_memory = table.compute[number], table.memory[number]
+    unused_compute = geometry.compute_slices - used_compute
+    unused_memory = geometry.memory_slots - used_memory
+    return {
+        "free": frozen(_free(table, names, bits)),
+        "completions": tuple(
             frozen(
                 {name: count for name, count in zip(names, table.counts[i], strict=True) if count}
             )
             for i in reversed(table.maximal(bits))
             if i != 0
         ),
-        unused_compute=unused_compute,
-        unused_memory=unused_memory,
-        stranded_compute=unused_compute - table.most_compute(bits),
-        stranded_memory=unused_memory - table.most_memory(bits),
-    )
+        "used_compute": used_compute,
+        "used_memory": used_memory,
+        "unused_compute": unused_compute,
+        "unused_memory": unused_memory,
+        "stranded_compute": unused_compute - table.most_compute(bits),
+        "stranded_memory": unused_memory - table.most_memory(bits),
+    }
 
 
 def _free(table: SlotTable, names: tuple[str, ...], bits: int) -> dict[str, int]:

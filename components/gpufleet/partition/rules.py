@@ -84,29 +84,12 @@ def _check_client_limits(gpu: Gpu, mps: Mps, place: str, memory: int | None) -> 
     of the control daemon further. The daemon's limits: NVIDIA/k8s-device-plugin v0.20.0
     `cmd/mps-control-daemon/mps/daemon.go`.
     """
-    threads = mps_threads_percent(mps.replicas)
-    if (asked := mps.active_thread_percentage) is not None and asked > threads:
-        yield _finding(
-            "mps-client-limit-too-high",
-            place,
-            value=asked,
-            replicas=mps.replicas,
-            gpu=gpu.key,
-            limit=threads,
-        )
-    if (asked := mps.pinned_memory_mib) is None or memory is None:
+    share = None if memory is None else mps_memory(memory, mps.replicas) // MIB
+    threads, asked = mps_threads_percent(mps.replicas), mps.pinned_memory_mib
+    yield from _rules("clients", place, mps=mps, gpu=gpu, threads=threads, share=share)
+    if asked is None or share is None or asked > share:
         return
-    share = mps_memory(memory, mps.replicas) // MIB
-    if asked > share:
-        yield _finding(
-            "mps-client-limit-too-high/memory",
-            place,
-            value=asked,
-            replicas=mps.replicas,
-            gpu=gpu.key,
-            limit=share,
-        )
-    elif asked * MIB < SMALLEST_USEFUL_SHARE:
+    if asked * MIB < SMALLEST_USEFUL_SHARE:
         in_gib = asked * 1024
         yield _finding(
             "share-memory-small/pinned",

@@ -6,9 +6,9 @@ from fractions import Fraction
 from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry
 from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.partition import rules
-from gpufleet.partition.names import written
 from gpufleet.partition.nearest import better_layout
 from gpufleet.partition.placement import MigPlacement, Refusal, place
+from gpufleet.partition.profile_name import written
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import MigStrategy
 

@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
+from gpufleet.fleet.health import by_nvsentinel, completes
 from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Pool
 from gpufleet.fleet.nic_cluster_policy import rdma_request
@@ -13,7 +14,7 @@ from gpufleet.partition.shares import gib
 from gpufleet.partition.vgpu import scheduler_value
 from gpufleet.render.acceptance import acceptance_files
 from gpufleet.render.artefact import Artefact, files_in
-from gpufleet.render.device_plugin import device_plugin_files
+from gpufleet.render.data_files import data_part
 from gpufleet.render.dra import claims, compute_domains, device_classes, device_taint_rules
 from gpufleet.render.dra_driver_values import CHART as DRA_DRIVER
 from gpufleet.render.dra_driver_values import (
@@ -22,6 +23,7 @@ from gpufleet.render.dra_driver_values import (
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
+    device_plugin_files,
     exporter_files,
     mig_parted_files,
     plugin_files,
@@ -39,11 +41,11 @@ from gpufleet.render.manifests import (
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files, validate_alerts
 from gpufleet.render.nvidia_drivers import nvidia_drivers
-from gpufleet.render.nvsentinel import nvsentinel_files
 from gpufleet.render.platform_files import platform_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.releases import value_files
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.health import HealthMode
 from gpufleet.spec.images import Images
 
 _file = files_in(__file__)
@@ -176,7 +178,7 @@ def _claims(
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
         yield yaml_text(
             {**head, "spec": claiming_pod_spec(pool, need, network, images)},
-            f"{need.name}: {need.count} of {kinds} on one node; claims {places}",
+            f"{need.asked.name}: {need.asked.count} of {kinds} on one node; claims {places}",
         )
 
 
@@ -256,3 +258,49 @@ def vgpu_device_file(fleet: Fleet) -> str:
     """The document as the text of its ConfigMap; empty without vGPU pools."""
     document = vgpu_device_config(fleet)
     return yaml_text(document) if document else ""
+
+
+# Values of NVIDIA's NVSentinel by the modes of the pools: monitor, quarantine, repair
+# (`objects/nvsentinel.yaml`).
+
+
+def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The values, where a pool names NVSentinel."""
+    values = nvsentinel_values(fleet)
+    if values is None:
+        return
+    acts = values["global"]["janitor"]["enabled"]
+    access = (
+        ", with cert-manager, and give it access to the machines (`janitor-provider.csp`)"
+        if acts
+        else ""
+    )
+    yield from _file("values/nvsentinel.yaml", values, access=access)
+
+
+def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
+    """Values of the chart; None if no pool names NVSentinel. Its circuit breaker counts GPU nodes
+    of the whole cluster: the strictest pool decides."""
+    watched = by_nvsentinel(fleet.pools)
+    if not watched:
+        return None
+    acting = [(pool, policy) for pool, policy in watched if policy.acts]
+    keys = sorted({taint.key for pool, _ in watched for taint in pool.taints})
+    limits = [
+        policy.allowed_between(pool.nodes.minimum, pool.nodes.maximum)
+        for pool, policy in acting
+        if policy.at_once is not None or (policy.floor is not None and not policy.floor.as_platform)
+    ]
+    return data_part(
+        "nvsentinel",
+        "values",
+        tolerations=[{"key": key, "operator": "Exists"} for key in keys],
+        acts=bool(acting),
+        repairs=any(policy.mode is HealthMode.REPAIR for _, policy in acting),
+        operator=fleet.addons.gpu_operator.namespace,
+        percentage=0 if limits else None,
+        limit=min(limits, default=None),
+        window="24h" if limits else None,
+        mode="AllowCompletion" if completes(p for p, _ in acting) else "DeleteAfterTimeout",
+        provider=fleet.platform.facts.janitor,
+    )

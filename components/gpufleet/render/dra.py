@@ -19,7 +19,7 @@ from gpufleet.partition.dra_offers import DRIVER, DraOffer
 from gpufleet.partition.shares import MIB
 from gpufleet.render.data_files import data_part
 from gpufleet.spec.cluster import minor_of
-from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
+from gpufleet.spec.device_needs import DeviceNeed, DeviceToleration, DraSharing, NvlinkReach
 
 API = "resource.k8s.io/v1"
 """API version in which objects are made, before `_as_served` converts them."""
@@ -150,16 +150,10 @@ def _need(pool: Pool, claimed: DraOffer | NeededDevices) -> NeededDevices:
         name = f"mig-{plain}"
     devices = claimed.per_node * max(1, pool.nodes.minimum)
     return NeededDevices(
-        name=name,
+        asked=DeviceNeed(name=name),
         mig=claimed.profile is not None,
         device_class=claimed.device_class,
         product_names=pool.gpu.product_names,
-        count=1,
-        memory_mib=None,
-        multiprocessors=None,
-        profile=None,
-        same_pcie_root=False,
-        nvlink=None,
         sharing=made.sharing,
         shared_claims=0 if made.clients == 1 else min(devices, MOST_SHARED_CLAIMS),
         offers=(claimed,),
@@ -168,7 +162,7 @@ def _need(pool: Pool, claimed: DraOffer | NeededDevices) -> NeededDevices:
 
 def claim_name(pool: Pool, claimed: DraOffer | NeededDevices) -> str:
     """`training-gpu`, `notebooks-mig-1g-10gb`, `training-pair`: at most 104 characters."""
-    return f"{pool.name}-{_need(pool, claimed).name}"
+    return f"{pool.name}-{_need(pool, claimed).asked.name}"
 
 
 def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
@@ -181,7 +175,7 @@ def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
         asked = {"gpu": {"resourceClaimName": f"{name}-0"}}
     else:
         asked = {"gpu": {"resourceClaimTemplateName": name}}
-    if made.channel_for_all or need.nvlink is NvlinkReach.DOMAIN:
+    if made.channel_for_all or need.asked.nvlink is NvlinkReach.DOMAIN:
         asked["channel"] = {"resourceClaimTemplateName": channel_name(pool)}
     return {
         "resourceClaims": [{"name": name, **one} for name, one in asked.items()],
@@ -220,7 +214,7 @@ def _claim_spec(need: NeededDevices) -> dict[str, Any]:
             for number, one in enumerate(need.choices, 1)
         ]
     else:
-        admin = {"adminAccess": True} if need.admin_access else {}
+        admin = {"adminAccess": True} if need.asked.admin_access else {}
         request["exactly"] = {**_asked(need), **more, **admin}
     paired = {"requests": ["gpu"], "matchAttribute": PCIE_ROOT}
     config = _config(need)
@@ -230,7 +224,7 @@ def _claim_spec(need: NeededDevices) -> dict[str, Any]:
             "dra",
             "devices",
             request=request,
-            constraints=[paired] if need.same_pcie_root else None,
+            constraints=[paired] if need.asked.same_pcie_root else None,
             config=None if config is None else [opaque],
         )
     }
@@ -241,14 +235,14 @@ def _asked(need: NeededDevices) -> dict[str, Any]:
         "deviceClassName": need.device_class,
         "selectors": [{"cel": {"expression": _of_need(need)}}],
         "allocationMode": "ExactCount",
-        "count": need.count,
+        "count": need.asked.count,
     }
 
 
 def _terms(need: NeededDevices) -> dict[str, Any]:
     """Tolerations of taints, and the part of each device."""
-    tolerations = [_toleration(one) for one in need.tolerations] or None
-    return data_part("dra", "terms", tolerations=tolerations, memory=need.share_memory_mib)
+    tolerations = [_toleration(one) for one in need.asked.tolerations] or None
+    return data_part("dra", "terms", tolerations=tolerations, memory=need.asked.share_memory_mib)
 
 
 def _toleration(written: DeviceToleration) -> dict[str, Any]:
@@ -284,14 +278,14 @@ def _of_need(need: NeededDevices) -> str:
     """The boards, because another pool of the cluster may serve another model, and the conditions
     on each device. A profile is in the selector too, because other pools can serve its class with
     other boards, and the class of all MIG devices."""
-    names = json.dumps(list(need.product_names))
+    names, asked = json.dumps(list(need.product_names)), need.asked
     terms = [f"device.attributes['{DRIVER}'].productName in {names}"]
-    if need.profile is not None:
-        terms.append(f"device.attributes['{DRIVER}'].profile == '{need.profile}'")
-    if need.memory_mib is not None:
-        least = f"quantity('{need.memory_mib}Mi')"
+    if asked.profile is not None:
+        terms.append(f"device.attributes['{DRIVER}'].profile == '{asked.profile}'")
+    if asked.memory_mib is not None:
+        least = f"quantity('{asked.memory_mib}Mi')"
         terms.append(f"device.capacity['{DRIVER}'].memory.compareTo({least}) >= 0")
-    if need.multiprocessors is not None:
-        least = f"quantity('{need.multiprocessors}')"
+    if asked.multiprocessors is not None:
+        least = f"quantity('{asked.multiprocessors}')"
         terms.append(f"device.capacity['{DRIVER}'].multiprocessors.compareTo({least}) >= 0")
     return " && ".join(terms)

@@ -3,15 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.contract.dra_api import FIRST_WITH_V1
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DraCut
-from gpufleet.partition.dra_offers import MIG_CLASS
 from gpufleet.render.kueue_queues import flavor_groups, node_taints
 from gpufleet.spec.cluster import minor_of
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 MAX_GROUPS = 16
 """Maximum number of resource groups of one ClusterQueue (its definition)."""
@@ -40,29 +38,14 @@ def _uncounted(fleet: Fleet) -> Iterator[Finding]:
         made = pool.partition.dra
         if made is None:
             continue
+        place = f"{pool.path}.sharing.{pool.partition.mode}"
         if pool_units(pool, fleet):
             yield from _unserved(pool, fleet)
-            yield from _uncounted_needs(pool, made)
-            continue
-        if made.clients > 1:
-            why = "its pods share claims, and Kueue reads claim templates only"
-            fix = "write `sharing: exclusive` under dra, or keep such jobs out of the queues"
-        elif pool.gpu.mig is None or not made.on_demand:
-            why = "another pool serves the same classes cut on demand, which count by memory"
-            fix = "cut both pools in the same way"
+            # Kueue admits a class only under the one name it is mapped to (kubernetes-sigs/kueue
+            # `pkg/dra/claims.go`, 05a9e7e).
+            yield from _rules("needs", f"{pool.path}.sharing.dra", made=made)
         else:
-            why = (
-                "its devices are cut on demand and count by memory, which the catalogue does not "
-                "know of each profile, or another pool serves the same classes by number"
-            )
-            fix = "write `layouts` under dra, so that the devices are cut beforehand"
-        yield _finding(
-            "kueue-claims-without-quota",
-            f"{pool.path}.sharing.{pool.partition.mode}",
-            fix=fix,
-            pool=pool.name,
-            why=why,
-        )
+            yield from _rules("uncounted", place, pool=pool, made=made)
 
 
 def _unserved(pool: Pool, fleet: Fleet) -> Iterator[Finding]:
@@ -77,32 +60,6 @@ def _unserved(pool: Pool, fleet: Fleet) -> Iterator[Finding]:
         value=version,
         limit=".".join(map(str, FIRST_WITH_V1)),
     )
-
-
-def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
-    """Claims that no quota counts: Kueue admits a class only under the one name it is mapped to
-    (kubernetes-sigs/kueue `pkg/dra/claims.go`, 05a9e7e)."""
-    for index, need in enumerate(made.needs):
-        if need.choices or need.admin_access:
-            field = "firstAvailable" if need.choices else "adminAccess"
-            why = f"Kueue refuses jobs whose claims have `{field}`"
-            fix = f"remove `{field}`, or keep such jobs out of the queues"
-        elif need.shared_claims:
-            why = "its pods share it, and Kueue reads claim templates only"
-            fix = "write `sharing: exclusive`, or keep such jobs out of the queues"
-        elif need.device_class == MIG_CLASS and not made.on_demand:
-            kinds = ", ".join(offer.profile or "" for offer in need.offers)
-            why = f"devices of {kinds} meet it, and each of these counts under a name of its own"
-            fix = "write the `profile` of the claim, or `devices: mig` without `layouts`"
-        else:
-            continue
-        yield _finding(
-            "kueue-claims-without-quota/claim",
-            f"{pool.path}.sharing.dra.claims[{index}]",
-            fix=fix,
-            value=need.name,
-            why=why,
-        )
 
 
 def _sizes(fleet: Fleet, pools: Sequence[Pool]) -> Iterator[Finding]:

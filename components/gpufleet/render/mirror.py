@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue.software import ChartImage
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.reading import read_manifests
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
@@ -288,12 +289,6 @@ def as_dict(found: MirrorList) -> dict[str, Any]:
             }
             for one in found.charts
         ],
-        "images": [
-            {"source": i.source, "target": i.target, "digest": i.digest, "users": list(i.users)}
-            for i in found.images
-        ],
-        "notKnown": [
-            {"image": one.image, "user": one.user, "reason": one.reason, "fix": one.fix}
-            for one in found.not_known
-        ],
+        "images": plain_data(found.images),
+        "notKnown": plain_data(found.not_known),
     }

@@ -65,7 +65,7 @@ def validate_provisioning(need: WorkloadNeed, option: Option, path: str = "") ->
             workload=name,
             asked=f"{asked:.0f}",
             rate=f"{rate:.0f}",
-            devices=f"{reached.copies} x {device}",
+            devices=f"{option.devices} x {device}",
             use=round(asked / rate, 4),
         )
     memory, (wanted, what) = option.machine.memory_bytes, _host_memory(need, option)

@@ -142,6 +142,8 @@ def _largest(
     is served, and its speed. Neither falls with the batch, so the interval can be halved."""
     replica = serving_replica(need.model, serving, device, parallel)
     if replica is None:
+        if not serving.graphs:
+            return Miss("not-known", "the speed without CUDA graphs is not known")
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
     target, worst = need.target, need.confidence is Assurance.WORST
 

@@ -7,7 +7,12 @@ from math import ceil, floor
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import Architecture, LinearMixer
-from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
+from gpufleet.models.engine_profile import (
+    InferenceEngine,
+    cache_room,
+    memory_fraction,
+    profile_of,
+)
 from gpufleet.models.inference import (
     Serving,
     replica_sequence_bytes,
@@ -182,7 +187,8 @@ def starts(
             )
         )
         return None
-    blocks = None if room is None else room.state_blocks
+    # Only the capture of graphs needs a block for each sequence (vllm-project/vllm#38270).
+    blocks = room.state_blocks if room is not None and serving.graphs else None
     if blocks is None or serving.max_sequences <= blocks:
         return True
     findings.append(
@@ -191,3 +197,30 @@ def starts(
         )
     )
     return False
+
+
+def near_edge(serving: Serving, room: CacheCapacity, parallel: Parallelism) -> Finding | None:
+    """A note where the start depends on the memory of context and CUDA graphs, which vLLM measures
+    on the GPU (`profile_cudagraph_memory` of vllm/v1/worker/gpu_model_runner.py) and no formula
+    gives: what is needed lies between the room with the most and with the least in public logs."""
+    needed, left = room.needed_bytes, room.cache_bytes
+    if needed is None or not left or not serving.graphs or parallel.serving_gpus > 1:
+        return None
+    profile = profile_of(serving.engine)
+    if room.state_blocks:
+        needed = max(needed, serving.max_sequences * left // room.state_blocks)
+    (least, most), counted = profile.measured_bytes, profile.alone_bytes
+    lowest = left + counted - most
+    if not lowest < needed <= left + counted - least:
+        return None
+    return _finding(
+        "engine-start-near",
+        value=needed,
+        limit=left,
+        needed_gib=f"{needed / GIB:.1f}",
+        left_gib=f"{left / GIB:.1f}",
+        counted_gib=f"{counted / GIB:.1f}",
+        least_gib=f"{least / GIB:.1f}",
+        most_gib=f"{most / GIB:.1f}",
+        more_gib=f"{(needed - lowest) / GIB:.1f}",
+    )

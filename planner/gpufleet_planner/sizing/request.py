@@ -186,6 +186,8 @@ class SizeRequest(RequestModel):
     """Whether images are served; no: no vision tower is loaded (`--language-model-only`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
+    graphs: bool = True
+    """Whether the engine captures CUDA graphs; no (`--enforce-eager`): no speed is computed."""
     load_test: LoadTestRequest | None = None
     """Serving: the load test to model."""
     gpu: str | None = None

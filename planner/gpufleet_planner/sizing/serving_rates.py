@@ -300,10 +300,10 @@ def serving_replica(
     device: Device,
     parallel: Parallelism | None = None,
 ) -> ServingReplica | None:
-    """One replica on such devices, for any batch; None where the board's rates are not sourced, or
-    the model generates no tokens."""
+    """One replica on such devices, for any batch; None where the board's rates are not sourced, the
+    model generates no tokens, or an engine starts the kernels of each step one by one."""
     rate = device_rate(device, serving.weights)
-    if rate is None or not model.causal:
+    if rate is None or not model.causal or not serving.graphs:
         return None
     parallel = parallel or Parallelism()
     mfu, basis = prefill_mfu(model, rate, device, serving.engine, serving.weights)

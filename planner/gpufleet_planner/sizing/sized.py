@@ -22,6 +22,7 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
     capacity,
+    near_edge,
     not_known,
     refusal_of,
     starts,
@@ -198,6 +199,7 @@ def serving_of(
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),
         chunked_prefill=request.chunked_prefill,
+        graphs=request.graphs,
     )
 
 
@@ -366,4 +368,6 @@ def _starts(
                 part=part,
             )
         )
+    elif room is not None and (near := near_edge(serving, room, parallel)) is not None:
+        findings.append(near)
     return starts(model, serving, room, findings) if fits else fits

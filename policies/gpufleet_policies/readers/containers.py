@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
-from gpufleet.cluster.fact import UNKNOWN, Fact, unknown
+from gpufleet.cluster.fact import NOTHING, UNKNOWN, Fact, unknown
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
 from gpufleet_policies.names import meanings, names
@@ -103,10 +103,12 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
     """
     found: list[Container] = []
     programs: list[ContainerProgram] = []
+    volumes = {at(one, "name"): one for one in items(at(group.spec, "volumes"))}
     for place, raw, init, at_resources in _listed(group):
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
             container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
+            container = replace(container, download_bytes=_room(container, mapping(raw), volumes))
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
@@ -117,6 +119,26 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             container = replace(container, shares_memory=True)
         found.append(container)
     return found, programs
+
+
+_CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
+"""Variables with the folder of downloads (huggingface_hub, environment variables)."""
+
+
+def _room(container: Container, raw: dict[str, Any], volumes: Mapping[Any, Any]) -> int | None:
+    """The `sizeLimit` of the emptyDir that has the folder of downloads, the default one of root
+    included; without a volume the limit of ephemeral storage."""
+    variables = dict(_environment(raw))
+    folder = next((variables[n] for n in _CACHES if n in variables), "/root/.cache/huggingface")
+    mounts = [(str(at(m, "mountPath")).rstrip("/"), m) for m in items(raw.get("volumeMounts"))]
+    around = [(path, m) for path, m in mounts if f"{folder}/".startswith(f"{path}/")]
+    volume = (
+        volumes.get(at(max(around, key=lambda one: len(one[0]))[1], "name")) if around else None
+    )
+    limit = amount(at(volume, "emptyDir.sizeLimit"))
+    if limit is None and not container.keeps_files:
+        limit = container.limits.get("ephemeral-storage", NOTHING).found
+    return None if limit is None else int(limit.number)
 
 
 def as_fragment(container: Container) -> Container:

@@ -16,7 +16,7 @@ from gpufleet.cluster.release_values import (
     joined,
 )
 from gpufleet.cluster.subject import environment
-from gpufleet.contract.programs.device_plugin_chart import default_config
+from gpufleet.contract.programs.device_plugin import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, literal, word
@@ -45,9 +45,9 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     )
     is_here = chart.value.startswith((".", "/"))
     sources = tuple(_sources(document))
-    if document.get("repository") is UNKNOWN:
-        held = HeldElsewhere("chart", "of a repository that is not known")
-        sources += (ValuesSource("repository", held=held),)
+    for key in ("repository", "count", "for_each"):  # another chart, or none
+        if document.get(key) is UNKNOWN:
+            sources += (ValuesSource(key, held=HeldElsewhere("value", "of a plan")),)
     if is_here and document.get("postrender") is not None:  # it may change any object
         sources += (ValuesSource("postrender", held=HeldElsewhere("patches", "of postrender")),)
     if is_here or any(one.held is not None for one in sources):
@@ -169,7 +169,7 @@ def of_values(
 
         config = inside(values, "managerConfig.controllerManagerConfigYaml")
         if isinstance(config, str):
-            yield from configuration(parsed(config), locator, f"{place}.managerConfig")
+            yield from configuration(parsed(config), locator)
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:

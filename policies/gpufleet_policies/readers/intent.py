@@ -32,6 +32,11 @@ _SIZE = re.compile(
 _NAMED_PRECISION = re.compile(
     r"(?<![a-z0-9])(awq|gptq|nf4|int4|int8|fp8|nvfp4|mxfp4|fp4|w4a16|w8a8)(?![a-z])", re.IGNORECASE
 )
+_NAMED_COMPRESSION = re.compile(
+    r"(?<![a-z0-9])(?:gguf|ggml|exl[23]|aqlm|hqq|mlx|q[2-8]_\w+|(?<!bnb-)[2-8][-_]?bit)(?![a-z])",
+    re.I,
+)
+"""Formats whose bytes a name does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +211,8 @@ def _precision(programs: Iterable[ContainerProgram], name: str | None) -> Fact[s
     named = _NAMED_PRECISION.search(name or "")
     if named is not None:
         return known(named[1].lower(), Provenance.INFERRED, f"model {name}")
+    if _NAMED_COMPRESSION.search(name or ""):
+        return unknown(f"model {name}", Provenance.INFERRED)
     return absent("precision", Provenance.INFERRED)
 
 

@@ -19,7 +19,7 @@ from gpufleet.cluster.pool import (
 from gpufleet.contract.programs import karpenter_machines as machines_of
 from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, mixes_gpus
-from gpufleet.documents.durations import go_duration
+from gpufleet.documents.quantities import go_duration
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings

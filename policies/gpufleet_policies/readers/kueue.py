@@ -1,7 +1,7 @@
 """Kueue's and KAI's objects as facts."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
@@ -19,6 +19,7 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
 from gpufleet_policies.readers.quantities import whole_amount
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
 _NO_LIMIT = 10**6
@@ -109,10 +110,13 @@ def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]
     yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
 
-def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
-    """Kueue's configuration, as data."""
+def configuration(data: Any, locator: Locator) -> Iterator[Any]:
+    """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
     if not isinstance(data, dict):
         return
+    if locator.kind != "Configuration":
+        document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
+        yield ReferencedObject(locator=locator, document=document)
     waits = inside(data, "waitForPodsReady")
     on: Fact[bool] = known(False, place="waitForPodsReady")
     if waits is UNKNOWN:
@@ -120,13 +124,7 @@ def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
     elif waits is not None:
         # Since Kueue 0.15 the presence of the block switches it on; `enable` is the older switch.
         on = fact(inside(waits, "enable"), boolean, "waitForPodsReady.enable").or_default(True)
-    names = [inside(one, "name") for one in items(inside(data, "resources.deviceClassMappings"))]
-    yield KueueConfiguration(
-        locator=locator,
-        waits_for_ready=on,
-        place=place,
-        device_names=tuple(name for name in names if isinstance(name, str)),
-    )
+    yield KueueConfiguration(locator=locator, waits_for_ready=on)
 
 
 def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -132,8 +132,8 @@ def installed_parts(
     boolean decides, else the tags)."""
     for row in dependencies(folder, tree):
         tags = [value_at(values, f"tags.{tag}") for _, tag in items_at(row, "tags")]
-        written = [value_at(values, one) for one in text_at(row, "condition").strip().split(",")]
-        switches = [one for one in written if isinstance(one, bool)]
+        paths = text_at(row, "condition").strip().split(",")
+        switches = [on for one in paths if isinstance(on := value_at(values, one), bool)]
         if (switches or [True in tags or False not in tags])[0]:
             name = text_at(row, "name")
             yield text_at(row, "alias") or name, name, text_at(row, "version")

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.cluster import Fact, Provenance, WorkloadIntent
+from gpufleet.cluster import Container, Fact, Provenance, WorkloadIntent
 from gpufleet_policies.names import meanings
 
 if TYPE_CHECKING:
@@ -253,3 +253,15 @@ def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int =
 def gib(amount: int) -> str:
     """Bytes as people read them."""
     return f"{amount / GIB:.1f} GiB"
+
+
+def download_room(
+    intent: WorkloadIntent, container: Container, catalogue: Catalogue
+) -> dict[str, Any]:
+    """The model, its weights and the room for their download, in bytes and in words."""
+    room = container.download_bytes
+    need = None if room is None else model_weights(intent, catalogue)
+    if room is None or need is None:
+        return {}
+    sizes = {"room": room, "weights": need.bytes}
+    return {**sizes, "sizes": {n: gib(v) for n, v in sizes.items()}, "model": intent.model.found}

@@ -1,10 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
-`with`, a second object that must exist; `without`, an object that must not exist: mappings of
-paths to the required values. With `of`, a path through lists, it is asked for each value there, as
-`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `with`) and the values of `say`. An
-unreadable value matches nothing, and is never missing.
+`with`, others that must exist; `without`, others that must not: mappings of paths to the required
+values. With `of`, a path through lists, it is asked for each value there, as `it`. Texts name
+`{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
 """
 
 import re
@@ -15,26 +14,28 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
-from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.documents.paths import values_at
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
-from gpufleet_policies.rules.claimed import with_pods
+from gpufleet_policies.rules.claimed import claim_of, with_pods
 from gpufleet_policies.rules.gpu_requests import FRACTIONS
+from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
-from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
+from gpufleet_policies.rules.placement import has_mig
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
+_WHOLE = {"matches", "selected", "written", "unwritten"}
 _SUBJECTS = {
     "Program": Program,
     "Container": WorkloadFacts,
@@ -84,20 +85,24 @@ def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
 
 def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     if isinstance(subject, Program):
-        written = _written(release=subject.release, namespace=subject.namespace)
+        release = subject.release
+        if release.is_unknown and subject.name == "gpu-operator":
+            release = _subscribed(context)
+        written = _written(release=release, namespace=subject.namespace)
         values: Any = UNKNOWN if subject.values is None else subject.values
         data = {**written, "name": subject.name, "values": values, "complete": subject.complete}
         yield "Program", _Side(subject, data)
     elif isinstance(subject, WorkloadFacts):
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
-                data = _pods(subject, group)
+                data = _pods(context, subject, group)
                 own = (subject.locator.kind, subject.locator.name, subject.locator.namespace)
                 data["lowest"] = _lowest(context).get(own, data.get("pods"))
                 yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
-                yield "Container", _Side(subject, _container(one), one.place)
+                data = _container(one) | download_room(subject.intent, one, context.catalogue)
+                yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
         data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
@@ -107,14 +112,27 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         document = {**subject.document, "metadata": metadata, "complete": True}
         document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
-            document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
-        yield subject.locator.kind, _Side(subject, document)
+            document["mig"] = has_mig(context.catalogue, mapping(metadata.get("labels")))
+            notes = mapping(metadata.get("annotations"))  # HAMi's: its GPUs, a list in JSON
+            register = str(notes.get("hami.io/node-nvidia-register"))
+            document["devices"] = register.count('"id":') or None
+        yield str(document.get("kind")), _Side(subject, document)
+
+
+@once
+def _subscribed(context: RuleContext) -> Fact[str]:
+    """Release that a Subscription of the GPU Operator keeps: its updates wait for an approval."""
+    for one in context.anywhere(ReferencedObject):
+        spec = mapping(one.document.get("spec"))
+        name, _, release = str(spec.get("startingCSV")).partition(".")
+        if name == "gpu-operator-certified" and spec.get("installPlanApproval") == "Manual":
+            return known(release)
+    return unknown("release")
 
 
 @once
 def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
-    """Smallest number of replicas that an autoscaler keeps, by kind, name and namespace of what it
-    scales."""
+    """Fewest replicas that an autoscaler keeps, by kind, name and namespace of what it scales."""
     return {
         (one.target_kind.found, one.target_name.found, one.locator.namespace): _written(
             least=one.scaling.minimum
@@ -123,7 +141,7 @@ def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
     }
 
 
-def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
+def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     hidden: dict[str, Any] = dict.fromkeys(workload.hidden_keys, UNKNOWN)
     notes = {**hidden, **workload.annotations, **group.annotations}
     metadata = {
@@ -169,6 +187,14 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
             if not one.init and "VLLM_PORT" not in one.variables
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
+        "classes": [
+            request.device_class.found
+            for one in group.claims
+            if (claim := claim_of(context.surroundings, workload, one)) is not None
+            for request in claim.requests
+            if request.device_class.is_known and not request.alternative
+        ],
+        "most": max(gpus, default=0),
         "hostIPC": group.host_ipc or None,
         "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
@@ -184,15 +210,6 @@ def _container(one: Container) -> dict[str, Any]:
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
     return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
-
-
-def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
-    """Whether the GPU that a node's labels name has MIG."""
-    for key in GPU_LABELS:
-        if isinstance(labels.get(key), str):
-            gpu = named_gpu(context.catalogue, key, labels[key])
-            return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
-    return None
 
 
 @once
@@ -222,22 +239,14 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         tests = condition if is_mapping(condition) else {"is": condition}
         if here is _MISSING and "default" in tests:
             here = tests["default"]
-        if here is UNKNOWN or (
-            tests.keys() & {"matches", "selected"}
-            and (is_list(here) or is_mapping(here))
-            and holds_unknown(here)
-        ):
+        if here is UNKNOWN or (tests.keys() & _WHOLE and holds_unknown([here])):
             unread = True
             continue
         for name, value in tests.items():
-            if name == "default":
-                continue
-            if name == "missing":
-                held = (here is _MISSING) is value
+            if name in ("default", "missing"):
+                held = name == "default" or (here is _MISSING) is value
             else:
-                other = value
-                if is_mapping(value) and at is not None:
-                    other = at.at(value["at"])
+                other = at.at(value["at"]) if is_mapping(value) and at is not None else value
                 if other is UNKNOWN or other is _MISSING:
                     return None if other is UNKNOWN else False
                 held = HOLDS[name](here, other) if here is not _MISSING else name == "not"
@@ -254,8 +263,7 @@ _Fitting = list[tuple[_Side, bool]]
 def _candidates(
     context: RuleContext, wanted: Mapping[str, Any], far: bool
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
-    """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
-    and for objects with the same values as the reported one."""
+    """Objects that a row's mapping may match, whatever is reported; room for what is found."""
     declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
@@ -331,21 +339,13 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
 def _pairs_of(
     context: RuleContext, without_gpus: bool
 ) -> Mapping[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
-    """Rows and their pairs by the kind of the reported object: those whose other kinds are there,
-    and of pods without GPUs those that are about them."""
-    there = {_name_of(one) for one in context.surroundings or ()}
+    """Rows and their pairs by the kind of the reported object, where their other kinds are."""
     found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row in rule_rows().values():
         for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():
-            if {other["kind"] for other in pair.get("with", ())} <= there:
+            if {other["kind"] for other in pair.get("with", ())} <= _by_kind(context).keys():
                 found.setdefault(pair["at"]["kind"], []).append((row, pair))
     return found
-
-
-def _name_of(subject: object) -> str:
-    """The kind by which pairs name a fact, of workloads that of their pods."""
-    names: dict[type, str] = {kind: name for name, kind in _SUBJECTS.items()}
-    return subject.locator.kind if isinstance(subject, RawObject) else names.get(type(subject), "")
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:

@@ -1,9 +1,10 @@
 """Pools that a pod may run on, its requirements on them, and the purpose of workloads."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyError
-from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.rules.context import RuleContext
@@ -204,6 +205,15 @@ def named_gpu(catalogue: Catalogue, label: str, value: str) -> Gpu | None:
     """The GPU that a value of one of `GPU_LABELS` names; None: a new name, or that of several."""
     found = named_gpus(catalogue, label, value) or ()
     return catalogue.gpu(*found) if len(found) == 1 else None
+
+
+def has_mig(catalogue: Catalogue, labels: Mapping[str, Any]) -> Any:
+    """Whether the GPU that a node's labels name has MIG."""
+    for key in GPU_LABELS:
+        if isinstance(labels.get(key), str):
+            gpu = named_gpu(catalogue, key, labels[key])
+            return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
+    return None
 
 
 def may_name(catalogue: Catalogue, label: str, value: str, gpu: str) -> bool:

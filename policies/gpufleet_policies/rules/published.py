@@ -19,7 +19,7 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.relation import DEVICE_PLUGIN
 from gpufleet.findings.finding import Provenance
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
-from gpufleet.partition.names import resource_of, total
+from gpufleet.partition.profile_name import resource_of, total
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.readers.blocks import word
 from gpufleet_policies.readers.nvidia_configs import parsed

@@ -55,20 +55,6 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     yield without_timeout.say(str(where.locator))
 
 
-@written_rule("kueue-device-class-without-quota", KueueConfiguration)
-def class_without_quota(
-    context: RuleContext, configuration: KueueConfiguration
-) -> Iterator[Finding]:
-    """Silent where no ClusterQueue is declared, or the resources of one are unknown."""
-    covered = [queue.covered for queue in context.declared(ClusterQueue)]
-    names = {name for one in covered if one is not None for name in one}
-    if not covered or None in covered:
-        return
-    for name in configuration.device_names:
-        if name not in names:
-            yield class_without_quota.say(place=configuration.place or "resources", name=name)
-
-
 @written_rule("quota-exceeds-capacity", ResourceFlavor)
 def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Finding]:
     """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.

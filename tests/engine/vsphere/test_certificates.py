@@ -14,9 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.credentials import Credentials
-from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.session import Session, tls_context
 from gpufleet_vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
 from tests.engine.vsphere.direct import UNCLOSED, Made, refused

@@ -169,6 +169,20 @@ def test_windows_and_states_in_tensorrt_llm_are_not_known(model: str) -> None:
     assert "is not known" in lost.message
 
 
+def test_a_server_without_graphs_needs_no_block_for_each_sequence(tmp_path: Path) -> None:
+    """vllm-project/vllm#38270: only the capture of graphs needs them."""
+    row: dict[str, Any] = {"gpu": "H100-80GB", "weights": "fp8", "maxSequences": 1024}
+    assert ask("Qwen/Qwen3.5-27B", tmp_path, **row).fits is False
+    answer = ask("Qwen/Qwen3.5-27B", tmp_path, graphs=False, **row)
+    assert (answer.fits, answer.speed) == (True, None)
+    (lost,) = [
+        found
+        for found in plan(file(service(model="Qwen3-8B", graphs=False))).findings
+        if found.code == "nothing-fits"
+    ]
+    assert "the speed without CUDA graphs is not known" in lost.message
+
+
 def test_a_server_without_images_loads_no_tower(tmp_path: Path) -> None:
     """Qwen3.5-27B: 27.78 billion parameters in its files, of which the tower has 0.46 (27 blocks of
     width 1152 and feed-forward 4304); vLLM's `--language-model-only`."""

@@ -53,7 +53,9 @@ def mig_mode(strategy: str) -> dict[str, Any]:
 
 
 def exporter(memory: str) -> Thing:
-    return release("dcgm-exporter", "4.8.0", {"resources": {"limits": {"memory": memory}}})
+    return release(
+        "dcgm-exporter", "4.8.0", {"resources": {"limits": {"memory": memory, "cpu": "1"}}}
+    )
 
 
 def sentinel(values: dict[str, Any]) -> Thing:

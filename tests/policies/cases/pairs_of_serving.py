@@ -105,6 +105,15 @@ def _role(resource: str) -> Thing:
     return role
 
 
+def _downloading(size: str) -> dict[str, object]:
+    mount = {"name": "cache", "mountPath": "/root/.cache"}
+    return {
+        f"{CONTAINER}.args": ["--model", "Qwen/Qwen2.5-1.5B-Instruct"],
+        f"{CONTAINER}.volumeMounts": [mount],
+        "spec.template.spec.volumes": [{"name": "cache", "emptyDir": {"sizeLimit": size}}],
+    }
+
+
 def _service(app: str) -> Thing:
     spec = {"selector": {"app": app}, "ports": [{"port": 80, "targetPort": 8000}]}
     return of_kind("Service", "v1", "chat", spec, namespace="ml")
@@ -131,6 +140,14 @@ CASES = (
         "finds its workers by Kubernetes, and no Role here allows to list pods",
         ADVICE,
         alongside=(FLEET, _role("services")),
+    ),
+    Case(
+        "download-room-below-weights",
+        deployment(_downloading("40Gi")),
+        deployment(_downloading("2Gi")),
+        "may download 2.0 GiB, and the weights of Qwen/Qwen2.5-1.5B-Instruct have 2.9 GiB",
+        ADVICE,
+        alongside=(),
     ),
     Case(
         "service-selects-nothing",

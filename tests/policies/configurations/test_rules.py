@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.programs import network_operator_values, network_plugins
+from gpufleet.contract.programs import network_operator_values
 from gpufleet.findings import Severity
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
@@ -63,7 +63,7 @@ def test_every_rule_of_a_kind_has_a_case(kind: str) -> None:
     rows: list[CaseRow] = CASES[kind]
     rules = set(rules_of(kind))
     if kind == "network-operator-values":  # the rules of the nested configs have cases there
-        rules -= {*network_plugins.RDMA.RULES, *network_plugins.SRIOV.RULES}
+        rules -= {*network_operator_values.RDMA.RULES, *network_operator_values.SRIOV.RULES}
     assert not rules - {row[0] for row in rows}
 
 
@@ -98,7 +98,7 @@ def test_nested_configs_are_judged_by_their_own_rules() -> None:
     (finding,) = validate_text("network-operator-values", broken).findings
     assert finding.code == "sriov-item-invalid"
     assert finding.path == "spec.sriovDevicePlugin.config.resourceList[0].resourceName"
-    assert set(network_plugins.SRIOV.RULES) < set(network_operator_values.RULES)
+    assert set(network_operator_values.SRIOV.RULES) < set(network_operator_values.RULES)
 
 
 def test_the_page_holds_every_rule() -> None:

@@ -118,6 +118,7 @@ resource "helm_release" "plugin" {
     [
         ('"gpu-operator"', 'repository = "https://helm.ngc.nvidia.com/nvidia"', True),
         ('"gpu-operator"', "repository = var.mirror", False),
+        ('"gpu-operator"', "count = var.is_on ? 1 : 0", False),
         ('"${path.module}/charts/gpu-operator"', "", False),
         ("var.chart", "", False),
     ],

@@ -9,7 +9,7 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import Act
-from gpufleet.cli.change_text import plan_text
+from gpufleet.cli.change import plan_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.layout_waves import (
     group_labels,

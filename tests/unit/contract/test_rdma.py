@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.programs import network_plugins
+from gpufleet.contract.programs import network_operator_values
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.findings import Severity
 from tests.unit.contract.fleets import codes, one, validated
@@ -83,9 +83,9 @@ def test_node_feature_discovery_runs_once_and_first() -> None:
 
 
 def test_what_is_missing_is_called_missing_and_has_a_fix() -> None:
-    report = CheckReport(network_plugins.RDMA.RULES)
-    network_plugins.RDMA.validate_data({"configList": [{}, 3]}, "", report)
-    found = report.validation(network_plugins.AdvertisedByConfig({}, {})).findings
+    report = CheckReport(network_operator_values.RDMA.RULES)
+    network_operator_values.RDMA.validate_data({"configList": [{}, 3]}, "", report)
+    found = report.validation(network_operator_values.AdvertisedByConfig({}, {})).findings
     assert "configList[0].rdmaHcaMax is required" in {f.message for f in found}
     assert "configList[0].resourceName is required" in {f.message for f in found}
     assert all(f.fix for f in found)

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from gpufleet.documents.durations import go_duration
-from gpufleet.documents.quantities import exceeds_largest, quantity
+from gpufleet.documents.quantities import exceeds_largest, go_duration, quantity
 
 
 @pytest.mark.parametrize(

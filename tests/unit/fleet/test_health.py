@@ -17,8 +17,7 @@ from gpufleet.platforms.eks.node_repair_rules import observed, repair_config
 from gpufleet.platforms.gke.shape import wanted_repair
 from gpufleet.platforms.openshift.machine_set_manifest import health_check
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet.render.artefacts import artefacts
-from gpufleet.render.nvsentinel import nvsentinel_values
+from gpufleet.render.artefacts import artefacts, nvsentinel_values
 from gpufleet.spec.platforms.gke import GkeOptions
 from tests.unit.contract.fleets import declaration, one, validated
 from tests.unit.render.test_openshift import MACHINE

@@ -11,8 +11,8 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Severity
-from gpufleet.partition.names import written
 from gpufleet.partition.placement import MigPlacement
+from gpufleet.partition.profile_name import written
 from gpufleet.partition.validation import validate_layout
 
 PAGE = Path(__file__).parents[3] / "docs" / "partitioning.md"

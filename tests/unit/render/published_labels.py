@@ -7,8 +7,7 @@ labels of a pool's nodes are in `fleet.config_names`.
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.partition.grant import Grant
 from gpufleet.partition.model import Partition
-from gpufleet.partition.names import gpu_instance_of
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import gpu_instance_of, parse
 from gpufleet.partition.shares import MIB, SHARED_SUFFIX
 
 GPU = "nvidia.com/gpu"

@@ -1,7 +1,7 @@
 import yaml
 
 from gpufleet.fleet.config_names import device_plugin_config_name
-from gpufleet.render.device_plugin import device_plugin_config, device_plugin_files
+from gpufleet.render.gpu_operator_values import device_plugin_config, device_plugin_files
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
 

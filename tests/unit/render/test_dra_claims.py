@@ -154,7 +154,7 @@ def test_devices_under_one_root_and_a_channel() -> None:
     pool = one.pools[0]
     dra = pool.partition.dra
     assert dra is not None
-    asked = {need.name: claiming_pod_spec(pool, need)["resourceClaims"] for need in dra.needs}
+    asked = {need.asked.name: claiming_pod_spec(pool, need)["resourceClaims"] for need in dra.needs}
     assert asked["pair"] == [{"name": "gpu", "resourceClaimTemplateName": "claims-pair"}]
     assert asked["job"] == [
         {"name": "gpu", "resourceClaimTemplateName": "claims-job"},

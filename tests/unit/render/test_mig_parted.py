@@ -1,7 +1,7 @@
 import yaml
 
 from gpufleet.fleet.config_names import mig_config_name
-from gpufleet.render.mig_parted import mig_parted_config, mig_parted_file
+from gpufleet.render.gpu_operator_values import mig_parted_config, mig_parted_file
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
 

@@ -1,14 +1,10 @@
 """Kind `device-plugin`: whether the plugin starts with this file, and what a node then offers."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.device_plugin_chart import (
-    CHART,
-    MPS_ROOT_CHARTS,
-    validate_chart,
-)
 from gpufleet.contract.programs.device_plugin_document import (
     PluginDocument,
     SharingBlock,
@@ -24,9 +20,16 @@ from gpufleet.contract.programs.node import (
     offered,
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.strategy_env import allows_mps, mig_strategy, written_strategy
-from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.programs.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    allows_mps,
+    mig_strategy,
+    written_strategy,
+)
 from gpufleet.documents.document import GoDocument
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
@@ -138,32 +141,23 @@ def _validate_mps(
     context: Site,
     report: CheckReport,
 ) -> None:
-    report.apply("plugin", config=config)
-    if not allows_mps(strategy):
-        report.say("device-plugin-mps-mixed", "sharing.mps")
-    plugin = context.release_of(CHART)
-    if plugin.at < MPS_SINCE:
-        report.add(
-            "device-plugin-mps-too-old",
-            "sharing.mps",
-            f"plugin {plugin} ignores `mps`, introduced in v0.15.0: every pod gets a whole GPU",
-            "use v0.15.0 of the plugin or later, or `timeSlicing`",
-        )
-    if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
-        report.say(
-            "device-plugin-mps-one-request", "sharing.mps.failRequestsGreaterThanOne", plugin=plugin
-        )
-    if not _mps_root(config, context):
-        known = context.env is not None
-        report.add(
-            "device-plugin-mps-root-missing" if known else "device-plugin-mps-root-elsewhere",
-            "flags.mpsRoot",
-            "using MPS requires mpsRoot to be specified"
-            + ("" if known else "; only the GPU Operator and the plugin's chart set it themselves"),
-            "write `flags: {mpsRoot: /run/nvidia/mps}`; if the GPU Operator or the plugin's "
-            "chart sets it, write `chart: gpu-operator` in the context",
-        )
-    _validate_mps_hardware(mps, strategy, context, report)
+    plugin, gpu, layouts = context.release_of(CHART), context.gpu, context.layouts
+    report.apply(
+        "mps",
+        config=config,
+        mps=mps,
+        plugin=f"{plugin}",
+        gpu=gpu,
+        known=context.env is not None,
+        mixed=not allows_mps(strategy),
+        too_old=plugin.at < MPS_SINCE,
+        one_only=plugin.at < SEVERAL_REQUESTS_SINCE,
+        has_root=_mps_root(config, context),
+        partitioned=context.labelled_profile is not None
+        or any(layout is not None for layout in layouts or ()),
+        may_be_mig=strategy == "single" and layouts is None and (gpu is None or gpu.has_mig),
+        most=MPS_LIMIT if gpu is None else gpu.mps_max_clients,
+    )
 
 
 def _mps_root(config: PluginDocument, context: Site) -> bool:
@@ -172,34 +166,6 @@ def _mps_root(config: PluginDocument, context: Site) -> bool:
     if config.flags.get("mpsRoot"):
         return True
     return any(one.name in MPS_ROOT_CHARTS for one in context.programs)
-
-
-def _validate_mps_hardware(
-    mps: SharingBlock, strategy: str | None, context: Site, report: CheckReport
-) -> None:
-    layouts = context.layouts
-    partitioned = context.labelled_profile is not None or (
-        layouts is not None and any(layout is not None for layout in layouts)
-    )
-    if partitioned:
-        report.say("device-plugin-mps-on-mig", "sharing.mps")
-    elif strategy == "single" and layouts is None and (context.gpu is None or context.gpu.has_mig):
-        report.say("device-plugin-mps-single", "sharing.mps")
-    most = MPS_LIMIT if context.gpu is None else context.gpu.mps_max_clients
-    if context.gpu is not None and most == 0:
-        report.say("device-plugin-mps-unsupported", "sharing.mps", gpu=context.gpu.key)
-        return
-    for name, replicas, path in mps.resources:
-        if replicas > most:
-            report.add(
-                "device-plugin-mps-too-many-clients",
-                f"{path}.replicas",
-                f"maximum allowed replicas exceeded: {name} has {replicas} MPS clients, at most "
-                f"{most} are allowed" + (f" on {context.gpu.key}" if context.gpu else ""),
-                f"write `replicas: {most}`",
-                value=replicas,
-                limit=most,
-            )
 
 
 def _validate_offered(
@@ -275,3 +241,53 @@ def _advertised(config: PluginDocument, strategy: str, context: Site) -> Adverti
         slicing = config.time_slicing
         shared = NodeSharing("time-slicing", slicing.rename, slicing.replicas)
     return advertise(layouts, strategy, shared, context.bare_product, context.gpu)
+
+
+# Values that the device plugin's own chart refuses, if the context names that chart.
+
+CHART = "nvidia-device-plugin"
+MPS_ROOT_CHARTS = (CHART, "gpu-operator")
+"""Charts that set MPS_ROOT to /run/nvidia/mps."""
+_FALLBACKS = ["named", "single"]
+"""The chart's own `config.fallbackStrategies`."""
+
+
+def validate_chart(context: Site, report: CheckReport) -> None:
+    """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
+    chart = context.chart
+    if chart is None or (chart.name is not None and chart.name != CHART):
+        return
+    report.apply("chart", chart=chart)
+    config = as_mapping(chart.value("config"))
+    if config is None:
+        return
+    keys = list(as_mapping(config.get("map")) or {})
+    report.apply("chart config", config=config, keys=keys)
+    if keys and not config.get("default") and not _falls_back(config):
+        report.add(
+            "device-plugin-chart-no-default",
+            "context.chart.values.config.default",
+            f"config.map has the {'keys' if len(keys) > 1 else 'key'} {', '.join(keys)}, there is "
+            "no config.default, and no fallback applies",
+            f"one of {', '.join(keys)}",
+            keys=tuple(keys),
+        )
+
+
+def default_config(config: Mapping[str, Any]) -> str | None:
+    """The key of `config.map` for nodes without a label: `config.default`, or the chart's own
+    choice (templates/_helpers.tpl, hasDefaultConfig); None if there is none."""
+    keys = list(as_mapping(config.get("map")) or {})
+    default: Any = config.get("default")
+    if default:
+        return default if isinstance(default, str) else None
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
+    if "named" in fallbacks and "default" in keys:
+        return "default"
+    return keys[0] if "single" in fallbacks and len(keys) == 1 else None
+
+
+def _falls_back(config: Mapping[str, Any]) -> bool:
+    """Whether the chart needs no `config.default`."""
+    fallbacks = as_list(config.get("fallbackStrategies", _FALLBACKS)) or []
+    return "empty" in fallbacks or default_config(config) is not None

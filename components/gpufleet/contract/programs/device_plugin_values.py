@@ -8,7 +8,7 @@ from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import device_plugin
 from gpufleet.contract.programs.chart_values import chart_codes, validate_values
-from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
+from gpufleet.contract.programs.device_plugin import CHART, validate_chart
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement

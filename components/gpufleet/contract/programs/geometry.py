@@ -127,13 +127,3 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
         return warning(finding.code, finding.path, finding.message, finding.fix, **finding.evidence)
     evidence = {"rules": rule.survey, **finding.evidence, "source": rule.source}
     return replace(finding, severity=rule.severity, evidence=evidence)
-
-
-def divides(profile: str) -> bool:
-    """Whether a name means a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
-    name = parse(profile)
-    return (
-        name is not None
-        and name.compute_instance_slices is not None
-        and name.compute_instance_slices != name.compute_slices
-    )

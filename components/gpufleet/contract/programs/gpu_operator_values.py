@@ -16,17 +16,15 @@ from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.gpu_operator_nested import (
-    slices_time,
-    validate_counters,
-    validate_mig_config,
-    validate_plugin_config,
-)
-from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     KINDS,
+    slices_time,
     special_code,
+    validate_counters,
     validate_defaults,
+    validate_mig_config,
     validate_objects,
+    validate_plugin_config,
 )
 from gpufleet.contract.programs.gpu_operator_runtime import (
     validate_driver_version,
@@ -79,25 +77,6 @@ def validate_list_strategy(
             "remove it, or write `cdi: {enabled: false}`",
             value=value,
         )
-
-
-def validate_images(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    """The operator's driver on nodes whose image has one, and for which none is published."""
-    if value_at(values, "driver.enabled") not in (None, True):
-        return
-    for key in context.images:
-        image = context.catalogue.image(key)
-        if image.driver and not image.operator_may_install_driver:
-            report.add(
-                "gpu-operator-driver-in-image",
-                "driver.enabled",
-                f"nodes of this text run {key}, which contains the driver"
-                + (" and the toolkit" if image.toolkit else "")
-                + ", and no driver container is published for it",
-                "write `driver: {enabled: false}`"
-                + (" and `toolkit: {enabled: false}`" if image.toolkit else ""),
-                image=key,
-            )
 
 
 # Pods among the extraObjects of the GPU Operator's values.
@@ -175,7 +154,6 @@ _OPERANDS = {
     "driver.manager.version": "driver-manager",
 }
 """Versions in values -> components of the catalogue's row of the chart."""
-_PLUGIN_DATA = "devicePlugin.config.data"
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
@@ -209,11 +187,15 @@ def validate(read: GoDocument, context: Site) -> Judgement:
                 place=path,
             )
     _validate_switches(values, "", report)
-    report.apply("values", values=values, site=context)
+    reboots = any(
+        entry.get("name") == "WITH_REBOOT" and str(entry.get("value")) == "true"
+        for _, entry in entries_at(values, "migManager.env")
+    )
+    report.apply("values", values=values, site=context, reboots=reboots)
+    for key in context.images:
+        report.apply("image", values=values, image=context.catalogue.image(key))
     _validate_kubernetes(values, context, report)
     validate_defaults(values, "", report)
-    if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
-        report.say("gpu-operator-key-ignored/create", _PLUGIN_DATA)
     inner = context.reading(
         replace(context.program("gpu-operator") or Program(), name="gpu-operator", values=values)
     )
@@ -225,12 +207,9 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_runtime_paths(values, "", report)
     validate_environment(values, "", report)
     validate_list_strategy(values, operator, report)
-    validate_images(values, context, report)
     gates = gates_of(value_at(values, "draDriver.featureGates"))
     validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
-    _validate_precompiled(values, report)
     _validate_neighbours(values, context, report)
-    _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
     codes = chart_codes(CODES, operator, older=older)
     problems = values_problems(operator, values, older=older)
@@ -288,19 +267,6 @@ def _validate_kubernetes(values: Mapping[str, Any], context: Site, report: Check
         report.say("gpu-operator-no-dra", "gpuCluster.deployCR", value=version, limit="1.34")
 
 
-def _validate_precompiled(values: Mapping[str, Any], report: CheckReport) -> None:
-    version = value_at(values, "driver.version")
-    if not _is(values, "driver.usePrecompiled", False):
-        return
-    if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
-        report.say(
-            "gpu-operator-precompiled-version",
-            "driver.version",
-            value=version,
-            version=version or "595.91.07, the default",
-        )
-
-
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     """Check against other charts of the same cluster."""
     beside = [one for one in context.programs if one.name not in (None, "gpu-operator")]
@@ -311,17 +277,3 @@ def _validate_neighbours(values: Mapping[str, Any], context: Site, report: Check
     theirs = network is not None and network.switch("nfd.enabled", True).found is True
     if theirs and _is(values, "nfd.enabled", True):
         report.say("gpu-operator-nfd-twice", "nfd.enabled")
-
-
-def _validate_reset(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    gpu = context.gpu
-    if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
-        return
-    env = as_list(value_at(values, "migManager.env")) or []
-    pairs = [as_mapping(entry) or {} for entry in env]
-    if any(p.get("name") == "WITH_REBOOT" and str(p.get("value")) == "true" for p in pairs):
-        return
-    if value_at(values, "mig.strategy") in ("single", "mixed") and _is(
-        values, "migManager.enabled", True
-    ):
-        report.say("gpu-operator-reset-needed", "migManager.env", gpu=gpu.key)

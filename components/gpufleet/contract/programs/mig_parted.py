@@ -7,7 +7,6 @@ from dataclasses import replace
 from gpufleet.catalogue import Gpu, load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.geometry import (
-    divides,
     has_profile,
     validate_anywhere,
     validate_gpu,
@@ -15,13 +14,17 @@ from gpufleet.contract.programs.geometry import (
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.programs.node import advertise, devices_of
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.strategy_env import mig_strategy
-from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.programs.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    mig_strategy,
+)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
 from gpufleet.findings import Severity
-from gpufleet.partition.profile_name import parse
+from gpufleet.partition.profile_name import divides, parse
 from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("mig_parted", "text_notes", "geometry"))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.programs.go_json import shown
-from gpufleet.contract.schemas.expressions import broken_rules
+from gpufleet.contract.schemas.expressions import broken_rules, refused_numbers
 from gpufleet.contract.schemas.gpu_refusals import refused_by_code
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
-from gpufleet.contract.schemas.numbers import refused_numbers
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
     SchemaProblemKind,
@@ -22,8 +21,8 @@ from gpufleet.contract.schemas.problems import (
     visible,
     wrong_type,
 )
-from gpufleet.documents.durations import go_duration
 from gpufleet.documents.paths import at_steps, child, mapping_at
+from gpufleet.documents.quantities import go_duration
 from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 if TYPE_CHECKING:

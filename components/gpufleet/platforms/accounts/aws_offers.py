@@ -12,11 +12,11 @@ from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import findings_in
+from gpufleet.findings import findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answers) -> None:
@@ -40,17 +40,9 @@ def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answe
         offered.setdefault(one["InstanceType"], set()).add(one["Location"])
     if not any(offered[name] & set(zones or offered[name]) for name in types):
         elsewhere = sorted(set().union(*offered.values()))
-        answers.findings.append(
-            _finding(
-                "instance-type-not-offered",
-                path,
-                fix=f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
-                found=types,
-                are=are,
-                where=list(zones) or "this region",
-                allowed=elsewhere,
-            )
-        )
+        where = list(zones) or "this region"
+        known = {"found": types, "are": are, "where": where, "elsewhere": elsewhere}
+        answers.findings += _rules("offered", path, **known)
         return
     lacking = [f"{name} in {zone}" for name in types for zone in zones if zone not in offered[name]]
     if lacking:
@@ -87,19 +79,9 @@ def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
             reason = f"{code} is called {name!r} there"
             right = "look up the right quota in Service Quotas"
             answers.could_not_check(path, question, reason, right)
-        elif value < need.vcpus:
-            answers.findings.append(
-                _finding(
-                    "quota-short",
-                    path,
-                    pools=[pool.name for pool in need.pools],
-                    name=name,
-                    shown=f"{value:g}",
-                    found=value,
-                    limit=need.vcpus,
-                    quota=code,
-                )
-            )
+        else:
+            known = {"name": name, "value": value, "shown": f"{value:g}", "code": code}
+            answers.findings += _rules("vcpu-quota", path, need=need, **known)
 
 
 @dataclass(frozen=True, slots=True)

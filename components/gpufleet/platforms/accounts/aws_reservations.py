@@ -99,26 +99,13 @@ def _validate(
 ) -> Iterable[Finding]:
     yield from _rules("reservation", path, pool=pool, found=found, zone=zone, usable=USABLE)
     total, free = int(found["TotalInstanceCount"]), int(found["AvailableInstanceCount"])
-    room = free + (own or 0)
-    if total < pool.nodes.maximum:
-        yield _finding(
-            "reservation-too-small",
-            pool.path,
-            found=total,
-            pool=pool.name,
-            limit=pool.nodes.maximum,
-        )
-    elif found["State"] == "active" and room < pool.nodes.maximum:
-        others = f"{total - free - (own or 0)} of {total} are used by others"
-        unknown = "" if own is not None else " or by this pool, which could not be checked"
-        yield _finding(
-            "reservation-full",
-            pool.path,
-            found=room,
-            limit=pool.nodes.maximum,
-            others=others,
-            unknown=unknown,
-        )
+    known = {
+        "total": total,
+        "room": free + (own or 0),
+        "others": f"{total - free - (own or 0)} of {total} are used by others",
+        "unknown": "" if own is not None else " or by this pool, which could not be checked",
+    }
+    yield from _rules("size", pool.path, pool=pool, state=found["State"], **known)
 
 
 def validate_window(
@@ -126,19 +113,7 @@ def validate_window(
 ) -> Iterable[Finding]:
     """Whether the block's window is the declared one, and whether it ends soon."""
     end = found.get("EndDate")
-    if isinstance(end, datetime) and now < end < now + NEARLY_OVER:
-        left = int((end - now).total_seconds() // 60)
-        yield _finding(
-            "capacity-block-nearly-over",
-            path,
-            hours=left // 60,
-            minutes=left % 60,
-            found=end.isoformat(),
-        )
-    starts = found.get("StartDate")
-    if block.starts is not None and isinstance(starts, datetime) and starts != block.starts:
-        shown, declared = starts.isoformat(), block.starts.isoformat()
-        yield _finding("capacity-block-begins-otherwise", path, found=shown, limit=declared)
-    if isinstance(end, datetime) and end != block.until:
-        shown, declared = end.isoformat(), block.until.isoformat()
-        yield _finding("capacity-block-ends-otherwise", path, found=shown, limit=declared)
+    nearly = isinstance(end, datetime) and now < end < now + NEARLY_OVER
+    left = int((end - now).total_seconds() // 60) if isinstance(end, datetime) else 0
+    known = {"nearly": nearly, "hours": left // 60, "minutes": left % 60}
+    yield from _rules("window", path, found=found, block=block, **known)

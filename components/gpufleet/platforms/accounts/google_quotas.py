@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.components_base.answers import Answers
-from gpufleet.findings import findings_in
+from gpufleet.findings import findings_in, rules_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 METRICS = {
     "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
@@ -141,33 +141,10 @@ def _compare(need: GpuNeed, metric: str, quotas: Any, who: str, answers: Answers
         answers.could_not_check(place, f"the quota {metric}", reason, fix)
         return
     limit, used = int(found.limit), int(found.usage)
-    if gpus > limit:
-        answers.findings.append(
-            _finding(
-                "gpu-quota-short",
-                place,
-                pools=names,
-                metric=metric,
-                who=who,
-                found=gpus,
-                limit=limit,
-                used=used,
-            )
-        )
-    elif gpus > limit - used:
-        answers.findings.append(
-            _finding(
-                "gpu-quota-tight",
-                place,
-                pools=names,
-                metric=metric,
-                who=who,
-                found=gpus,
-                limit=limit,
-                used=used,
-                together=gpus + used,
-            )
-        )
+    known = {"limit": limit, "used": used, "room": limit - used, "together": gpus + used}
+    answers.findings += _rules(
+        "gpu-quota", place, pools=names, metric=metric, who=who, gpus=gpus, **known
+    )
 
 
 def _place(need: GpuNeed) -> str:

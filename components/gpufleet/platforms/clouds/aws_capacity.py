@@ -90,27 +90,20 @@ def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
 def validate_block(pool: Pool) -> Iterable[Finding]:
     """The size, length and dates of Capacity Blocks, compared with the offers of EC2."""
     sold = load().clouds["aws"].blocks
+    ahead = timedelta(weeks=sold["weeks_ahead"])
     for index, entry in enumerate(pool.capacity):
         block = entry.capacity_block
         if block is None:
             continue
-        path = f"{pool.path}.capacity[{index}]"
-        if len(pool.capacity) == 1 and pool.nodes.maximum > (most := sold["instances"]):
-            found = pool.nodes.maximum
-            yield _finding("capacity-block-larger-than-sold", pool.path, found=found, limit=most)
-        days = 0 if block.starts is None else (block.until - block.starts).days
-        if days > (longest := sold["days"]):
-            yield _finding("capacity-block-longer-than-sold", path, found=days, limit=longest)
-        if f"{block.until:%H:%M}" != (end := sold["ends"]):
-            found = f"{block.until:%H:%M}"
-            yield _finding("capacity-block-ends-otherwise", path, found=found, limit=end)
-        starts, now, ahead = block.starts, pool.at, timedelta(weeks=sold["weeks_ahead"])
-        if starts is not None and now is not None and starts > now + ahead:
-            yield _finding(
-                "capacity-block-not-on-sale",
-                path,
-                found=starts.isoformat(),
-                limit=(now + ahead).isoformat(),
-                weeks=sold["weeks_ahead"],
-                opens=(starts - ahead).isoformat(),
-            )
+        starts = block.starts
+        yield from _rules(
+            "block",
+            f"{pool.path}.capacity[{index}]",
+            pool=pool,
+            sold=sold,
+            starts=starts,
+            days=0 if starts is None else (block.until - starts).days,
+            ends=f"{block.until:%H:%M}",
+            latest=pool.at and pool.at + ahead,
+            opens=starts and starts - ahead,
+        )

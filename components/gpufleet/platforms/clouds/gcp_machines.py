@@ -7,10 +7,10 @@ from pathlib import Path
 from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 
@@ -47,35 +47,16 @@ def boot_disks(row: InstanceType) -> tuple[str, ...]:
 def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
     """The N1 machine for attached GPUs."""
     host = host_machine(pool)
-    place = f"{pool.path}.instanceTypes"
     odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]
-    unknown = next((name for name in odd if not _is_n1(name)), None)
-    if row.attachable and unknown is not None:
-        yield _finding(
-            "gke-host-unknown",
-            place,
-            found=unknown,
-            n1_sizes=", -".join(map(str, N1_SIZES)),
-            smallest_of_others=_SMALLEST_OF_OTHERS,
-        )
-    elif row.attachable and host is None:
-        yield _finding(
-            "gke-host-missing", place, gpu=pool.gpu.key, gpus_per_node=pool.gpus_per_node
-        )
     limit = row.host_limit
-    if row.attachable and host is not None and limit is not None:
-        vcpu = int(host.rsplit("-", 1)[-1])
-        if vcpu > limit.vcpu:
-            yield _finding(
-                "gke-host-too-large",
-                place,
-                gpus_per_node=pool.gpus_per_node,
-                gpu=pool.gpu.key,
-                limit=limit.vcpu,
-                host=host,
-                found=vcpu,
-                largest_n1=_largest_n1(limit.vcpu),
-            )
+    known = {
+        "unknown": next((name for name in odd if not _is_n1(name)), None),
+        "host": host,
+        "vcpu": None if host is None else int(host.rsplit("-", 1)[-1]),
+        "largest": limit and max(size for size in N1_SIZES if size <= limit.vcpu),
+        "sizes": ", -".join(map(str, N1_SIZES)),
+    }
+    yield from _rules("host", pool.path, pool=pool, row=row, **known)
 
 
 def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) -> Iterable[Finding]:
@@ -88,10 +69,6 @@ def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) ->
             )
         elif not fits:
             yield _finding("zone-not-of-region", place, found=zone, region=region)
-
-
-def _largest_n1(limit: int) -> int:
-    return max(size for size in N1_SIZES if size <= limit)
 
 
 def _is_n1(name: str) -> bool:

@@ -195,29 +195,16 @@ def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
 
 def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
     interfaces = items(template.get("networkInterfaces"))
-    if not interfaces:
-        return
     places = [(i.get("networkCardIndex") or 0, i.get("deviceIndex") or 0) for i in interfaces]
-    for index, place in enumerate(places):
-        if place in places[:index]:
-            yield _finding(
-                "launch-template-interface-twice",
-                f"{path}.networkInterfaces[{index}]",
-                key=place[0],
-                expected=place[1],
-                found=place,
-            )
-    if (0, 0) not in places:
-        yield _finding("launch-template-no-primary", path)
-    cards: set[int] = set()
-    for index, interface in enumerate(interfaces):
-        kind = interface.get("interfaceType")
-        card = interface.get("networkCardIndex") or 0
-        if kind == "efa-only" and places[index] == (0, 0):
-            yield _finding("launch-template-primary-efa-only", f"{path}.networkInterfaces[{index}]")
-        if kind in {"efa", "efa-only"} and card in cards:
-            yield _finding(
-                "launch-template-efa-per-card", f"{path}.networkInterfaces[{index}]", found=card
-            )
-        if kind in {"efa", "efa-only"}:
-            cards.add(card)
+    efas = [one.get("interfaceType") in {"efa", "efa-only"} for one in interfaces]
+    cards = [card for (card, _), efa in zip(places, efas, strict=True) if efa]
+    listed = [
+        {
+            "place": place,
+            "again": place in places[:index],
+            "kind": one.get("interfaceType"),
+            "second": efas[index] and place[0] in cards[: sum(efas[:index])],
+        }
+        for index, (one, place) in enumerate(zip(interfaces, places, strict=True))
+    ]
+    yield from _rules("interfaces", path, listed=listed, places=places)

@@ -7,14 +7,14 @@ kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 CHART = "cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
@@ -134,13 +134,8 @@ def validate_priorities(
     for pool in scaled_pools(pools):
         other = first.setdefault(_pattern(pool, prefix), pool)
         if _rank(other) != _rank(pool):
-            yield _finding(
-                "cluster-autoscaler-pools-alike",
-                pool.path,
-                other=other.name,
-                found=pool.name,
-                limit=LONGEST["node group"],
-            )
+            names = {"other": other.name, "limit": LONGEST["node group"]}
+            yield from _rules("alike", pool.path, pool=pool, **names)
 
 
 def _rank(pool: Pool) -> int:

@@ -10,14 +10,14 @@ import pulumi
 
 from gpufleet.arguments.wired_components import EksPoolArgs
 from gpufleet.components_base.inputs import declared, refuse, to_camel
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint
 from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 ACCESS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
@@ -92,18 +92,7 @@ def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisi
     if pool.provisioner in allowed:
         return
     names = ", ".join(one.value for one in allowed)
-    found = _finding(
-        "provisioner-of-other-component",
-        pool.path,
-        fix=(
-            f"write `provisioner: {next(iter(allowed)).value}`, or use "
-            + ("EksGpuNodeGroup" if Provisioner.KARPENTER in allowed else "KarpenterGpuNodePool")
-        ),
-        pool=pool.name,
-        found=pool.provisioner.value,
-        names=names,
-    )
-    refuse(component, [found])
+    refuse(component, _rules("component", pool.path, pool=pool, names=names))
 
 
 def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) -> list[Finding]:

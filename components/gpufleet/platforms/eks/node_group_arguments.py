@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.layout_waves import group_labels as labels_of_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
@@ -18,7 +18,7 @@ from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Provisioner
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
@@ -147,30 +147,6 @@ def chosen_zones(
     """The zones of the pool's subnets, among the zones of the connection."""
     there = sorted(available)
     wanted = shape.zones or tuple(there)
-    findings: list[Finding] = []
-    for zone in wanted:
-        if zone not in available:
-            findings.append(
-                _finding(
-                    "zone-without-subnet/one",
-                    pool=pool.name,
-                    found=zone,
-                    there=", ".join(there) or "-",
-                    allowed=there,
-                )
-            )
-    if shape.one_zone is not None and len(wanted) > 1:
-        findings.append(
-            _finding(
-                "zones-too-many",
-                pool.path,
-                pool=pool.name,
-                found=wanted,
-                one_zone=shape.one_zone,
-                wanted=wanted[0],
-                limit=1,
-            )
-        )
-    if not wanted:
-        findings.append(_finding("zone-without-subnet"))
-    return wanted, findings
+    missing = [zone for zone in wanted if zone not in available]
+    known = {"there": there, "shown": ", ".join(there) or "-", "wanted": wanted, "missing": missing}
+    return wanted, list(_rules("zones", pool.path, pool=pool, shape=shape, **known))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
@@ -18,7 +18,7 @@ from gpufleet.platforms.eks.karpenter_values import karpenter_pools, makes_acces
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.base import Ownership
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 _SUBNETS = "connection.subnetIdsByZone"
 
@@ -173,17 +173,9 @@ def short_of_addresses(
             names = ", ".join(pool.name for pool in inside)
             more = "more " if any(there_already.get(pool.name) for pool in inside) else ""
             unknown = UNCOUNTED if running is None else ""
-            yield _finding(
-                "subnet-addresses-short",
-                f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
-                nodes=nodes,
-                more=more,
-                names=names,
-                limit=needed,
-                shown=shown,
-                unknown=unknown,
-                found=there,
-            )
+            place = f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools"
+            known = {"nodes": nodes, "more": more, "names": names, "shown": shown}
+            yield from _rules("room", place, needed=needed, there=there, unknown=unknown, **known)
 
 
 def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:

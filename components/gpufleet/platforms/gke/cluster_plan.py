@@ -20,7 +20,7 @@ from gpufleet.components_base.cluster_networks import (
 )
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
@@ -28,7 +28,7 @@ from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.render.data_files import data_file
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 SERVICES = ("compute.googleapis.com", "container.googleapis.com")
 """APIs that are off in a new project."""
@@ -120,15 +120,8 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
             ranges[key] = network
     for (one, first), (other, second) in combinations(ranges.items(), 2):
         if first.overlaps(second):
-            yield _finding(
-                "cluster-network/common",
-                other,
-                second=second,
-                other=other,
-                first=first,
-                one=one,
-                found=str(second),
-            )
+            known = {"second": str(second), "other": other, "first": first, "own": one}
+            yield from _rules("ranges", other, **known)
     yield from validate_public_access(declared.public_access_cidrs)
 
 

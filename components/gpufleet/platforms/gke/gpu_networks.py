@@ -194,14 +194,9 @@ def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
         prefix = google_prefix(spec.resource_prefix)
-        yield _finding(
-            "gke-gpu-networks-name",
-            "cluster.name" if spec.name_prefix is None else "namePrefix",
-            longest=longest,
-            found=len(longest),
-            limit=LONGEST_NAME,
-            room=LONGEST_NAME - len(longest) + len(prefix),
-        )
+        place = "cluster.name" if spec.name_prefix is None else "namePrefix"
+        room = LONGEST_NAME - len(longest) + len(prefix)
+        yield from _rules("names-of-networks", place, longest=longest, size=len(longest), room=room)
 
 
 def _validate_sizes(
@@ -222,15 +217,8 @@ def _validate_sizes(
     room = IPv4Network(subnet.cidr).num_addresses - GOOGLES_ADDRESSES
     prefix = IPv4Network(declared.cidr).prefixlen - missing
     wider = f"write a range of /{prefix} or wider, or lower" if prefix >= WIDEST else "lower"
-    yield _finding(
-        "gke-gpu-networks-size",
-        cidr=subnet.cidr,
-        interface=subnet.interface.name,
-        limit=room,
-        users=[pool.name for pool in users],
-        found=nodes,
-        wider=wider,
-    )
+    known = {"subnet": subnet, "room": room, "users": users, "nodes": nodes, "wider": wider}
+    yield from _rules("size-of-networks", "", **known)
 
 
 def _validate_range(declared: GpuNetworks, place: str) -> Iterable[Finding]:

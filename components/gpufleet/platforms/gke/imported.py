@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.provider_shapes import inputs_of
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import NODE_POOL, imported_place
 from gpufleet.platforms.gke.shape import gke_shape
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 MANAGED = ("autoscaling", "management", "upgradeSettings")
 """Arguments of the node pool that `manage` applies."""
@@ -28,26 +28,9 @@ def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
     `found` contains `cluster`, `location` and `project` if they are known; outputs are not
     validated.
     """
-    place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
-    told = {
-        "cluster": "of the cluster {}, and the fleet's is {}",
-        "location": "in {}, and the cluster is in {}",
-        "project": "of the project {}, and the fleet's is {}",
-    }
-    return [
-        _finding(
-            "gke-import-of-other-cluster",
-            pool.path,
-            text=text.format(place[key], found[key]),
-            found=place[key],
-            limit=found[key],
-        )
-        for key, text in told.items()
-        if place is not None
-        and key in place
-        and isinstance(found.get(key), str)
-        and place[key] != found[key].rsplit("/", 1)[-1]
-    ]
+    place = pool.spec.import_id and imported_place(pool.spec.import_id)
+    own = {key: text.rsplit("/", 1)[-1] for key, text in found.items() if isinstance(text, str)}
+    return list(_rules("import", pool.path, place=place, own=own, found=found))
 
 
 def kept_as_made(pool: Pool, node_config: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, Wiring
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
 from gpufleet.platforms.accounts.google_offers import ask_offered
@@ -18,7 +18,7 @@ from gpufleet.platforms.gke.version_floors import floors
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Reserved
 
-_finding = findings_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -57,9 +57,6 @@ def _purchase(pool: Pool) -> tuple[Pool, list[bool]]:
     return pool, [step.spot or step.flex_start or step.queued for step in steps]
 
 
-ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
-
-
 def ask_cluster(
     google: GoogleClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
 ) -> list[str]:
@@ -89,20 +86,14 @@ def ask_cluster(
 def _differences(fleet: Fleet, found: Any) -> Iterator[Finding]:
     """Version and mode; a declared mode is validated when compiling."""
     cluster, version = fleet.spec.cluster, str(found.current_master_version)
-    wanted = cluster.kubernetes_version
-    if not version.startswith(f"{wanted}."):
-        minor = ".".join(version.split(".")[:2])
-        yield _finding(
-            "cluster-version-differs",
-            cluster=cluster.name,
-            found=version,
-            limit=wanted,
-            minor=minor,
-        )
+    automatic, same = (
+        bool(found.autopilot.enabled),
+        version.startswith(f"{cluster.kubernetes_version}."),
+    )
+    known = {"version": version, "minor": ".".join(version.split(".")[:2]), "same": same}
+    yield from _rules("cluster", "", cluster=cluster, automatic=automatic, **known)
     if found.autopilot.enabled and not cluster.autopilot:
         yield from validate_autopilot(fleet.spec, fleet.pools, fleet.addons)
-    elif cluster.autopilot and not found.autopilot.enabled:
-        yield _finding("cluster-is-standard", cluster=cluster.name, found=True)
 
 
 def _lacking(pool: Pool, found: Any) -> Iterator[Finding]:
@@ -110,26 +101,15 @@ def _lacking(pool: Pool, found: Any) -> Iterator[Finding]:
     version, network = str(found.current_master_version), found.network_config
     for floor in floors(pool):
         if floor.is_below(version):
-            yield _finding(
-                "cluster-too-old",
-                f"{pool.path}.{floor.field}",
-                what=floor.what,
-                releases=floor.releases,
-                found=version,
-                limit=floor.of(version),
-            )
-    shape = gke_shape(pool)
-    if shape.networks or shape.automatic_networks:
-        provider = network.datapath_provider.name
-        if provider != ADVANCED_DATAPATH:
-            yield _finding(
-                "cluster-without-dataplane-v2", pool.path, found=provider, limit=ADVANCED_DATAPATH
-            )
-        if shape.networks and not network.enable_multi_networking:
-            yield _finding("cluster-without-multi-networking", pool.path)
+            place, limit = f"{pool.path}.{floor.field}", floor.of(version)
+            yield from _rules("floor", place, floor=floor, version=version, limit=limit)
     channel = found.release_channel.channel
-    if channel and pool.spec.gke is not None and pool.spec.gke.auto_upgrade is False:
-        yield _finding("gke-auto-upgrade-off-in-channel", pool.path, found=channel.name)
+    known = {
+        "provider": network.datapath_provider.name,
+        "several": bool(network.enable_multi_networking),
+        "channel": channel.name if channel else None,
+    }
+    yield from _rules("network", pool.path, pool=pool, shape=gke_shape(pool), **known)
 
 
 def validate_imports(pools: Sequence[Pool], found: Iterable[Any]) -> Iterator[Finding]:
@@ -240,31 +220,16 @@ def ask_reservation(
             return
         resource: Any = answer.resource
         room, what = int(resource.count) - int(resource.in_use_count), f"block {block} of {name}"
-    if room < (most := pool.nodes.maximum):
-        fix = f"write max: {room}" if room > 0 else "wait, or name another reservation"
-        answers.findings.append(
-            _finding(
-                "reservation-full",
-                pool.path,
-                fix=fix,
-                pool=pool.name,
-                what=what,
-                found=most,
-                limit=room,
-            )
-        )
+    answers.findings += _rules("room", pool.path, pool=pool, what=what, room=room)
 
 
 def _shape(pool: Pool, path: str, found: Any) -> Iterator[Finding]:
-    wanted = gke_shape(pool).machine_type
-    machine = str(found.specific_reservation.instance_properties.machine_type)
-    if machine and machine != wanted:
-        yield _finding("reservation-of-other-machine", path, found=machine, limit=wanted)
-    if not found.specific_reservation_required:
-        yield _finding("reservation-not-specific", path)
-    status = str(found.status)
-    if status not in ("", "READY"):
-        yield _finding("reservation-not-ready", path, found=status, limit="READY")
+    known = {
+        "machine": str(found.specific_reservation.instance_properties.machine_type),
+        "specific": bool(found.specific_reservation_required),
+        "status": str(found.status),
+    }
+    yield from _rules("reservation", path, wanted=gke_shape(pool).machine_type, **known)
 
 
 def _room(found: Any) -> int:

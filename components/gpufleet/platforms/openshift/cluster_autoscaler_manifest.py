@@ -7,7 +7,7 @@ validator (the name must be `default`).
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.documents.durations import go_duration
+from gpufleet.documents.quantities import go_duration
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool

@@ -11,7 +11,7 @@ from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import Finding, has_errors, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.machine_cloud import MachinePlace
@@ -31,7 +31,7 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 DRAIN_TIMEOUT = "2h"
@@ -182,17 +182,8 @@ def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan
     given.setdefault("namePrefix", DEFAULT_PREFIX)
     places = [key for key in PLACES if key in given]
     if len(places) != 1:
-        refuse(
-            component,
-            [
-                _finding(
-                    "openshift-one-place",
-                    places=" and ".join(places) or "none",
-                    allowed_places=list(PLACES),
-                    found=places,
-                )
-            ],
-        )
+        shown = " and ".join(places) or "none"
+        refuse(component, _rules("place", places=places, shown=shown, allowed=list(PLACES)))
     keys = ("kubernetesVersion", "namePrefix", "addons", "region")
     fleet = compiled_pool(component, PLACES[places[0]].value, given, *keys)
     plan, findings = machine_set_plan(

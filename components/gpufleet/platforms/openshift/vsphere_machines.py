@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
@@ -27,7 +27,7 @@ from gpufleet.spec.platforms.openshift import MachineRollout, OpenShiftNetwork, 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat
 from gpufleet.spec.pool import GpuPool
 
-_finding, _rules = findings_in(__file__), rules_in(__file__)
+_rules = rules_in(__file__)
 
 KIND = "VSphereMachineProviderSpec"
 CREDENTIALS = "vsphere-cloud-credentials"
@@ -105,14 +105,8 @@ class OnVsphere(MachineCloud):
                 one = {**connection, **mapping(domains[zone])}
                 yield from self._validate_folder(pool, one, f"{path}.failureDomains.{zone}")
             else:
-                yield _finding(
-                    "openshift-failure-domain-missing",
-                    path,
-                    pool=pool.name,
-                    zone=zone,
-                    domains=", ".join(domains) or "none",
-                    found=domains,
-                )
+                known = {"zone": zone, "domains": domains, "shown": ", ".join(domains) or "none"}
+                yield from _rules("failure-domain", path, pool=pool, **known)
         if not pool.spec.zones:
             yield from self._validate_folder(pool, connection, path)
 
@@ -127,13 +121,8 @@ class OnVsphere(MachineCloud):
         if not isinstance(folder, str) or not isinstance(datacenter, str):
             return
         if not folder.startswith(f"/{datacenter}/vm/"):
-            yield _finding(
-                "openshift-folder-not-absolute",
-                where,
-                found=folder,
-                datacenter=datacenter,
-                last=folder.strip("/").rsplit("/", 1)[-1],
-            )
+            last = folder.strip("/").rsplit("/", 1)[-1]
+            yield from _rules("folder", where, folder=folder, datacenter=datacenter, last=last)
 
 
 def vsphere_options(pool: Pool) -> OpenShiftOptions:
@@ -203,21 +192,10 @@ def _placeholders(domain: str) -> dict[str, str]:
 
 def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:
     given = [(index, one.addresses) for index, one in enumerate(options.networks) if one.addresses]
+    most = pool.nodes.maximum + (options.rollout is MachineRollout.SURGE)
     for index, addresses in given:
-        where = f"{place}[{index}].addresses"
-        surge = options.rollout is MachineRollout.SURGE
-        if addresses.fixed and (pool.nodes.maximum > 1 or surge):
-            yield _finding(
-                "openshift-addresses-one-machine",
-                where,
-                maximum=pool.nodes.maximum + surge,
-                found=addresses.fixed,
-                limit=1,
-            )
+        if addresses.fixed and most > 1:
+            where = f"{place}[{index}].addresses"
+            yield from _rules("fixed", where, addresses=addresses, maximum=most)
     if given and len(options.networks) > 1:
-        yield _finding(
-            "openshift-addresses-any-adapter",
-            f"{place}[{given[0][0]}]",
-            found=len(options.networks),
-            limit=1,
-        )
+        yield from _rules("adapters", f"{place}[{given[0][0]}]", options=options)

@@ -28,7 +28,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS
-from gpufleet_vcenter.node import BATCH, GROUP, OWNER, VcenterResource
+from gpufleet_vcenter.node import BATCH, GROUP, OWNER
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
@@ -82,26 +82,21 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
         former = pulumi.Alias(name=f"{name}-batch", type_=BATCH)  # of 0.1.0
-        shared = {
-            "group": group,
-            "common": common,
-            "names": plan.names,
-            "width": options.creation_width,
-        }
-        owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
+        shared = {"group": group, "names": plan.names, "width": options.creation_width}
+        of_id = {**shared, "common": common, "life": None}
+        owner = pulumi.CustomResource(OWNER, f"{name}-owner", of_id, known)
         own = {one.key: _own(pool, connection, group, common, one) for one in machines}
         nodes = {key: {**common, **inputs} for key, inputs in own.items()}
-        made = VcenterResource(
+        made = pulumi.CustomResource(
             GROUP,
             f"{name}-machines",
             {
-                "group": group,
-                "life": owner.output("life"),
-                "names": plan.names,
+                **shared,
+                "life": vars(owner)["life"],
+                "ids": None,
                 "order": [one.key for one in machines],
                 "after": _waves(pool, machines),
                 "excluded": [str(number) for number in options.exclude],
-                "width": options.creation_width,
                 "rolloutWidth": options.rollout_width,
                 "preflight": connection.get("preflight", PREFLIGHT[0]),
                 "nodes": {
@@ -119,7 +114,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             },
             pulumi.ResourceOptions.merge(known, pulumi.ResourceOptions(aliases=[former])),
         )
-        ids = pulumi.Output.unsecret(made.output("ids"))
+        ids: pulumi.Output[Any] = pulumi.Output.unsecret(vars(made)["ids"])
         return {
             "node_names": [machine.name for machine in machines],
             "provider_ids": ids.apply(lambda known: _listed(known, machines, "providerId")),

@@ -155,18 +155,14 @@ def _open_parts(search: "_Search", folders: ChartFolders, folder: str) -> None:
         given = [(WrappedRelease(None, None, ""), where, reading, document)]
     for release, locator, reading, document in given:
         base = {} if own is None else mapping(own.data)
-        merged_values = merged(base, values_of(release.sources, yaml_value).values)
-        for part in folders.parts(folder, merged_values):
-            held = tuple(one for one in release.sources if one.held is not None)
-            place = release.place or part.sources[0].place
-            made = replace(
-                part,
-                place=release.place or part.place,
-                sources=(replace(part.sources[0], place=place), *held),
-                namespace=release.namespace,
-            )
-            named = replace(locator, name=part.chart or "") if locator.kind == "Values" else locator
-            for fact in opened(made, named, {}):
+        held = tuple(one for one in release.sources if one.held is not None)
+        values = merged(base, values_of(release.sources, yaml_value).values)
+        for part in folders.parts(folder, values):
+            made, where = part, replace(locator, name=locator.name or part.chart or "")
+            if release.place:
+                sources = (replace(part.sources[0], place=release.place), *held)
+                made = replace(release, chart=part.chart, version=part.version, sources=sources)
+            for fact in opened(made, where, {}):
                 _put(fact, reading, reading, document, document)
 
 
