@@ -261,12 +261,15 @@ def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> li
 
     Slices with media engines, graphics or other attributes are omitted: a plan needs none.
     """
-    whole = DeviceShare.WHOLE
-    return [s for s in _shares(gpu, kinds) if s.kind is whole or s.usable_bytes >= least_bytes]
+    whole, memory = DeviceShare.WHOLE, gpu.memory_bytes or 0
+    # A client or time slice has at most an equal part: of smaller ones none is made.
+    most = max((n for n in _REPLICAS if n * least_bytes <= memory), default=0)
+    found = _shares(gpu, kinds, most)
+    return [s for s in found if s.kind is whole or s.usable_bytes >= least_bytes]
 
 
 @lru_cache(maxsize=1024)
-def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[Device, ...]:
+def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], most: int) -> tuple[Device, ...]:
     device = whole_gpu(gpu)
     if not isinstance(device, Device):
         return ()
@@ -277,7 +280,7 @@ def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[Device, ...]:
             for profile in gpu.mig.profiles.values()
             if not profile.attributes and profile.memory_slots != gpu.mig.memory_slots
         ]
-    for replicas in _REPLICAS:
+    for replicas in (n for n in _REPLICAS if n <= most):
         for kind, make in ((DeviceShare.MPS, mps_share), (DeviceShare.TIME_SLICE, time_slice)):
             found += [make(device, replicas)] if kind in kinds else []
     return tuple(one for one in found if isinstance(one, Device))
