@@ -132,7 +132,7 @@ def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any])
     folder = next((variables[n] for n in _CACHES if n in variables), "/root/.cache/huggingface")
     mounts = [(str(at(m, "mountPath")).rstrip("/"), m) for m in items(raw.get("volumeMounts"))]
     around = [(path, m) for path, m in mounts if f"{folder}/".startswith(f"{path}/")]
-    _, mount = max(around, key=lambda one: len(one[0]), default=("", {}))
+    _, mount = max([*around, ("", None)], key=lambda one: len(one[0]))
     volume = volumes.get(str(at(mount, "name")))
     limit = amount(at(volume, "emptyDir.sizeLimit"))
     if limit is None and not container.keeps_files:
