@@ -86,7 +86,10 @@ def test_a_gpu_limit_never_counts_more_cards_than_it_says():
 def test_gke_adds_the_taint_itself():
     bare = gke_pool({"nodeConfig.taints": REMOVE})
     cpu = {"name": "cpu", "nodeConfig": {"machineType": "e2-standard-4"}}
-    assert said(bare, gke_pool(cpu, "cpu")) == {"gpu-pool-untainted": Level.ADVISORY}
+    assert said(bare, gke_pool(cpu, "cpu")) == {}
+    own = {"key": "sku", "value": "cpu", "effect": "NO_SCHEDULE"}
+    other = gke_pool({**cpu, "nodeConfig.taints": [own]}, "cpu")
+    assert said(bare, other) == {"gpu-pool-untainted": Level.ADVISORY}
 
 
 def test_the_only_pool_of_a_cluster_must_not_be_tainted():

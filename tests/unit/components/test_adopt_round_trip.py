@@ -49,6 +49,10 @@ def fleets(draw: st.DrawFn, platform: str) -> dict[str, Any]:
     }
 
 
+def any_fleets(platform: str) -> st.SearchStrategy[dict[str, Any]]:
+    return fleets(platform).map(without_raw)
+
+
 def registered(run: Any, document: dict[str, Any]) -> Any:
     args: Any = {"spec": document, "connection": CLOUDS[document["platform"]]}
     return run(lambda: GpuFleet("fleet", args)).resources
@@ -111,7 +115,7 @@ def check(run: Any) -> Check:
             phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         )
-        @given(fleets(platform).map(without_raw))
+        @given(any_fleets(platform))
         def body(document: dict[str, Any]) -> None:
             assume(says_when_it_ends(document) and compile_data(document).deployable)
             adopted_equals(run, document)

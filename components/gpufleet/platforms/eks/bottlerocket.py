@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa import EFA_PAGES, node_huge_pages
@@ -20,7 +20,7 @@ from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
-_finding, _rules = findings_in(__file__), rules_in(__file__)
+_rules = rules_in(__file__)
 
 KUBERNETES = "[settings.kubernetes]"
 """Header of the table that `kubelet_settings` belongs to."""
@@ -94,13 +94,8 @@ def _not_full(pool: Pool) -> Iterator[Finding]:
         for name, count in layout.devices.items():
             profile = geometry.profiles.get(name)
             if profile is not None and count != profile.max_instances:
-                yield _finding(
-                    "bottlerocket-mig-not-full",
-                    f'{pool.path}.sharing.mig.layouts[{index}].devices["{name}',
-                    name=name,
-                    limit=profile.max_instances,
-                    found=count,
-                )
+                place = f'{pool.path}.sharing.mig.layouts[{index}].devices["{name}"]'
+                yield from _rules("layout", place, name=name, profile=profile, count=count)
 
 
 def kubelet_settings(pool: Pool) -> list[str]:

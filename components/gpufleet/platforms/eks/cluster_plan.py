@@ -17,17 +17,15 @@ from gpufleet.components_base.cluster_networks import (
 )
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
 from gpufleet.render.data_files import data_file
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
-MOST_ZONES = 6
-"""Maximum number of zones in the network's plan; no region of AWS has more."""
 WIDEST, NARROWEST = 16, 20
 """Prefix lengths of the network: EC2 allows no larger network, and in a smaller one the VPC CNI,
 which gives each pod an address, runs out of addresses with a few GPU nodes."""
@@ -75,8 +73,7 @@ class EksClusterPlan(ComponentPlan):
 def cluster_plan(declared: DeclaredEksCluster) -> tuple[EksClusterPlan, list[Finding]]:
     """The plan, and errors that prevent its creation."""
     findings = [
-        *_validate_zones(declared),
-        *_validate_networks(declared),
+        *_validate(declared),
         *validate_tags(declared.tags, "tags"),
         *validate_role_tags(declared.tags, "tags"),
     ]
@@ -100,28 +97,19 @@ def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:
     }
 
 
-def _validate_zones(declared: DeclaredEksCluster) -> Iterator[Finding]:
-    zones = declared.zones
-    distinct = len(set(zones))
-    if not 2 <= distinct <= MOST_ZONES or distinct != len(zones):
-        yield _finding(
-            "cluster-zones",
-            limit=MOST_ZONES,
-            found=len(zones),
-            distinct=distinct,
-            region=declared.region,
-        )
-    for index, zone in enumerate(zones):
+def _validate(declared: DeclaredEksCluster) -> Iterator[Finding]:
+    distinct, network = len(set(declared.zones)), ipv4_network(declared.cidr)
+    known = {
+        "distinct": distinct,
+        "count": len(declared.zones),
+        "fits": network is not None
+        and network.is_private
+        and WIDEST <= network.prefixlen <= NARROWEST,
+    }
+    yield from _rules("eks-cluster", "", declared=declared, **known)
+    for index, zone in enumerate(declared.zones):
         if zone.removeprefix(declared.region) not in set("abcdefgh"):
-            yield _finding(
-                "cluster-zones/local", f"zones[{index}]", found=zone, region=declared.region
-            )
-
-
-def _validate_networks(declared: DeclaredEksCluster) -> Iterator[Finding]:
-    network = ipv4_network(declared.cidr)
-    if network is None or not network.is_private or not WIDEST <= network.prefixlen <= NARROWEST:
-        yield _finding("cluster-network", found=declared.cidr, widest=WIDEST, narrowest=NARROWEST)
+            yield from _rules("zone", f"zones[{index}]", zone=zone, region=declared.region)
     yield from validate_public_access(declared.public_access_cidrs)
 
 

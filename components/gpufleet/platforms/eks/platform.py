@@ -7,7 +7,7 @@ from typing import Any, cast
 from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
@@ -35,7 +35,7 @@ from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
-_finding, _rules = findings_in(__file__), rules_in(__file__)
+_rules = rules_in(__file__)
 
 EFA_HUGE_PAGES_MIB = 5120
 """MiB of huge pages that a pod with EFA requests, from Amazon's own example (Amazon EKS user guide,
@@ -53,13 +53,7 @@ class EksRules(PlatformRules):
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
         """Whether each machine has EFA if the pool requires it."""
-        if pool.fabric is not Fabric.EFA:
-            return
-        for machine in machines:
-            if machine.instance is not None and machine.instance.efa_interfaces is None:
-                yield _finding("fabric-not-known", path, found=machine.name)
-            elif machine.efa_interfaces == 0:
-                yield _finding("fabric-not-on-machine", path, found=machine.name)
+        return _rules("fabric", path, pool=pool, machines=machines)
 
     def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
         """Nodes and running machines of the warm pool together; `nodes` if none runs.
@@ -114,10 +108,8 @@ class EksRules(PlatformRules):
         """A node group has one capacity type; Karpenter has a fixed order."""
         modes = [entry.mode for entry in pool.capacity]
         by_cost = sorted(modes, key=lambda mode: KARPENTER_ORDER.index(CAPACITY_TYPES[mode]))
-        if provisioner.by_node_pool and modes != by_cost:
-            yield _finding("karpenter-order-of-capacity", path, found=modes, by_cost=by_cost)
-        if len(modes) > 1 and not provisioner.by_node_pool:
-            yield _finding("capacity-list-on-managed-group", path, count=len(modes), found=modes)
+        known = {"modes": modes, "by_cost": by_cost, "ordered": modes == by_cost}
+        return _rules("capacity", path, provisioner=provisioner, **known)
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return [

@@ -6,14 +6,16 @@ from typing import Any
 from gpufleet.catalogue.software import NodeImage
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, rules_in
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import DeclaredMachine, OperatorHost, PlatformRules
 from gpufleet.platforms.existing.labels import node_feature_rule, node_patches, options_of
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
+from gpufleet.spec.platforms.existing import ExistingOptions
 from gpufleet.spec.pool import GpuPool
+
+_rules = rules_in(__file__)
 
 
 class ExistingRules(PlatformRules):
@@ -31,20 +33,8 @@ class ExistingRules(PlatformRules):
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
-        options, bounds = pool.existing or ExistingOptions(), pool.nodes
-        count = len(options.nodes)
-        if count and not bounds.min <= count <= bounds.max:
-            text = f"{count} nodes are named, and the pool has {bounds.min} to {bounds.max}"
-            fix = f"write `nodes: {{min: {count}, max: {count}}}`"
-            yield error("existing-nodes-counted-twice", f"{path}.nodes", text, fix, found=count)
-        if options.writer is LabelsBy.RULE and pool.change is not None:
-            text = "a NodeFeatureRule changes all nodes of the pool at once, and `change` in waves"
-            fix = "name the nodes and write `labelsBy: apply`, or remove `change`"
-            yield error("existing-rule-in-waves", f"{path}.existing.labelsBy", text, fix)
-        if pool.zones:
-            text, found = "existing nodes cannot be moved to other zones", list(pool.zones)
-            fix = "remove zones; choose the nodes of a zone under `existing: {labels: {...}}`"
-            yield error("zones-not-on-platform", f"{path}.zones", text, fix, found=found)
+        options = pool.existing or ExistingOptions()
+        return _rules("pool", path, pool=pool, options=options, count=len(options.nodes))
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield from _overlaps(pools)

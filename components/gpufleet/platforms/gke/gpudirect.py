@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import FabricRequest
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
 LIBRARIES = "/home/kubernetes/bin/nvidia/lib64"
@@ -78,14 +78,8 @@ def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
         if not users:
             continue
         names = list(dict.fromkeys(files))
-        yield _finding(
-            "gke-gpudirect-installer-needed",
-            users[0].path,
-            pools=[pool.name for pool in users],
-            fabric=fabric.value,
-            manifests=names,
-            repository=REPOSITORY,
-        )
+        known = {"fabric": fabric.value, "names": names, "repository": REPOSITORY}
+        yield from _rules("installers", users[0].path, users=users, **known)
 
 
 def gpudirect_request(pool: Pool) -> FabricRequest:
@@ -217,12 +211,7 @@ def default_version(kind: str) -> str:
 
 def validate_release(pool: Pool) -> Iterable[Finding]:
     """A declared version must be one whose daemon is known."""
-    asked = None if pool.spec.gke is None else pool.spec.gke.gpu_direct_plugin
-    if asked is None:
-        return
-    place, kind = f"{pool.path}.gke.gpuDirectPlugin", _kind(pool)
-    if kind is None:
-        yield _finding("gke-gpudirect-plugin-without-fabric", place, found=asked)
-    elif asked not in RELEASES[kind]:
-        known = ", ".join(RELEASES[kind])
-        yield _finding("gke-gpudirect-plugin-unknown", place, found=asked, kind=kind, limit=known)
+    asked, kind = pool.spec.gke and pool.spec.gke.gpu_direct_plugin, _kind(pool)
+    versions = list(RELEASES[kind]) if kind else []
+    known = {"kind": kind, "versions": versions, "shown": ", ".join(versions)}
+    return _rules("release", pool.path, asked=asked, **known)

@@ -143,33 +143,19 @@ def _validate(pool: Pool) -> Iterable[Finding]:
         return
     found = tpu_slice(pool)
     if found is None:
-        yield _topology(pool, family)
+        yield from _topology(pool, family)
     yield from _rules("tpu", pool.path, pool=pool, slice=found)
 
 
-def _topology(pool: Pool, family: _Family) -> Finding:
+def _topology(pool: Pool, family: _Family) -> Iterable[Finding]:
     asked = pool.spec.gke.tpu_topology if pool.spec.gke is not None else None
     name, chips = pool.machines[0].name, pool.gpus_per_node
-    place = f"{pool.path}.gke.tpuTopology"
     many = "2x2x2, 2x2x4, 2x4x4, 4x4x4, above them multiples of 4 in ascending order"
     many = ", ".join(family.planes) if family.dimensions == 2 else many
     one = _ONE_HOST.get((family.dimensions, chips)) if family.one_host else None
-    if asked is None:
-        return _finding("tpu-topology-missing", place, name=name, many=many)
-    several = many if chips == _CHIPS_OF_MANY and (family.planes or family.most_chips) else None
-    known = "; ".join(
-        text
-        for text in (
-            None if one is None else f"one host is {one}",
-            None if several is None else f"several hosts are {several}",
-        )
-        if text is not None
-    )
-    return _finding(
-        "tpu-topology",
-        place,
-        fix=("write one of those" if several else "leave tpuTopology out"),
-        found=asked,
-        name=name,
-        known=known,
+    several = chips == _CHIPS_OF_MANY and bool(family.planes or family.most_chips)
+    sizes = ((f"one host is {one}", one), (f"several hosts are {many}", several))
+    known = {"asked": asked, "name": name, "many": many, "several": several}
+    return _rules(
+        "topology", pool.path, shown="; ".join(text for text, there in sizes if there), **known
     )

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.source_rows import fact_of
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.findings.row_rules import holds
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 
-_finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 _RELEASE = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
 
@@ -74,11 +74,5 @@ def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
     for floor in floors(pool):
         made = floor.field == "gke.acceleratorNetworkProfile"
         if not made and release(kubernetes_version) < release(floor.release)[:2]:
-            yield _finding(
-                "gke-version-too-old",
-                f"{pool.path}.{floor.field}",
-                what=floor.what,
-                releases=floor.releases,
-                found=kubernetes_version,
-                limit=floor.release,
-            )
+            place = f"{pool.path}.{floor.field}"
+            yield from _rules("declared-floor", place, floor=floor, version=kubernetes_version)
