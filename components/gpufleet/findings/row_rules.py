@@ -114,24 +114,28 @@ def _group(folder: Path, of: str) -> Sequence[FindingRow]:
 
 def holds(when: Cases, subjects: Subjects) -> bool:
     """Whether all conditions of one case hold."""
-    cases = [when] if isinstance(when, Mapping) else when
+    cases = [when] if isinstance(when, dict) else cast("Sequence[Mapping[str, Any]]", when)
     return any(all(_passes(subjects, path, test) for path, test in one.items()) for one in cases)
 
 
 def _passes(subjects: Subjects, path: str, condition: Any) -> bool:
     found = value_of(subjects, path)
-    entries = found if isinstance(found, _Several) else [found]
-    tests = cast(
-        "Mapping[str, Any]", condition if isinstance(condition, Mapping) else {"is": condition}
-    )
+    several = isinstance(found, _Several)
+    tests = cast("dict[str, Any]", condition if isinstance(condition, dict) else {"is": condition})
     for name, limit in tests.items():
         wanted = limit
         if isinstance(limit, str) and limit.startswith("="):
             wanted = value_of(subjects, limit[1:])
-        test = TESTS[name.removeprefix("not ") if name != "not" else "is"]
-        if any(test(one, wanted) for one in entries) is name.startswith("not"):
+        test, negated = _test(name)
+        passed = any(test(one, wanted) for one in found) if several else test(found, wanted)
+        if passed is negated:
             return False
     return True
+
+
+@cache
+def _test(name: str) -> tuple[Callable[[Any, Any], bool], bool]:
+    return TESTS[name.removeprefix("not ") if name != "not" else "is"], name.startswith("not")
 
 
 def _fact(subjects: Subjects, written: Any) -> object:
@@ -153,27 +157,30 @@ def _names(path: str) -> Sequence[str]:
     return path.split(".")
 
 
+@cache
+def _form(kind: type[Any]) -> str:
+    """How a path continues below a value of this type."""
+    if issubclass(kind, list | tuple | set | Mapping):
+        return "mapping" if issubclass(kind, Mapping) else "set" if kind is set else "list"
+    return (
+        "leaf" if issubclass(kind, int | float | str) and not issubclass(kind, Enum) else "fields"
+    )
+
+
 def _found(subject: Any, names: Sequence[str]) -> Any:
     for place, name in enumerate(names):
-        several = isinstance(subject, list | tuple)
+        form = _form(subject.__class__)
         if name == "*":
-            listed = several or isinstance(subject, set)
-            entries = cast("Sequence[Any]", subject) if listed else ()
+            entries = subject if form in ("list", "set") else ()
             return _Several(_found(one, names[place + 1 :]) for one in entries)
         if name == "#":
-            return (
-                len(cast("Sequence[Any]", subject))
-                if several or isinstance(subject, dict)
-                else None
-            )
+            return len(subject) if form in ("list", "mapping") else None
         if name.isdigit():
-            subject = subject[int(name)] if several and int(name) < len(subject) else None
-        elif isinstance(subject, Mapping):
-            subject = cast("Mapping[str, Any]", subject).get(name)
-        elif several or (isinstance(subject, int | float | str) and not isinstance(subject, Enum)):
-            subject = None
+            subject = subject[int(name)] if form == "list" and int(name) < len(subject) else None
+        elif form == "mapping":
+            subject = subject.get(name)
         else:
-            subject = getattr(subject, name)
+            subject = getattr(subject, name) if form == "fields" else None
         if subject is None:
             return None
     return subject.value if isinstance(subject, Enum) else subject

@@ -20,11 +20,6 @@ EVICTION_MIB = 100
 not written: a written threshold removes the defaults of the others."""
 
 
-def memory_policy(policy: ManagerPolicy) -> str:
-    """`None`, `Static` (`memorymanager/policy_static.go`, `policy_none.go`)."""
-    return policy.value.title()
-
-
 def kubelet_configuration(pool: Pool) -> dict[str, Any]:
     """Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1); empty: nothing is set."""
     declared = pool.spec.kubelet
@@ -32,7 +27,8 @@ def kubelet_configuration(pool: Pool) -> dict[str, Any]:
         return {}
     fields: dict[str, Any] = manager_policies(declared)
     if declared.memory_manager is not None:
-        fields["memoryManagerPolicy"] = memory_policy(declared.memory_manager)
+        # `None`, `Static` (`memorymanager/policy_static.go`, `policy_none.go`)
+        fields["memoryManagerPolicy"] = declared.memory_manager.value.title()
     reserved: dict[str, str] = {}
     if declared.reserved_cpus is not None:
         reserved["cpu"] = str(declared.reserved_cpus)

@@ -7,8 +7,6 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, known, unknown
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    JobFields,
-    PodMakerKind,
     RawContainer,
     RawGroup,
     count,
@@ -22,7 +20,8 @@ from gpufleet_policies.readers.reading import at, fact
 SOME: Fact[int] = unknown("pods")
 
 
-def _job(document: dict[str, Any]) -> Groups:
+def job(document: dict[str, Any]) -> Groups:
+    """Job: the pods that run at a time."""
     pods = count(document, "spec.parallelism")
     most = fact(at(document, "spec.completions"), natural, "spec.completions")
     if pods.is_known and most.is_known and most.value < pods.value:
@@ -31,12 +30,9 @@ def _job(document: dict[str, Any]) -> Groups:
     yield template(document, "", "spec.template", pods, together=pods if indexed else known(1))
 
 
-def _cron_job(document: dict[str, Any]) -> Groups:
-    pods = count(document, "spec.jobTemplate.spec.parallelism")
-    yield template(document, "", "spec.jobTemplate.spec.template", pods)
+def job_set(path: str, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+    """JobSet and its templates: several jobs under a path."""
 
-
-def _job_set(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
     def groups(document: dict[str, Any]) -> Groups:
         found = items(at(document, path))
         numbers = [
@@ -66,7 +62,9 @@ def _sum(numbers: list[Fact[int]]) -> Fact[int]:
     return known(sum(number.value for number in numbers))
 
 
-def _by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
+def by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
+    """Kubeflow: each role under a path has a template."""
+
     def groups(document: dict[str, Any]) -> Groups:
         # PyTorchJob alone has it: the operator hands it to torchrun as PET_NPROC_PER_NODE
         # (kubeflow/trainer, pkg/controller.v1/pytorch/envvar.go).
@@ -87,10 +85,11 @@ _OF_RUNTIME = (
 """Fields of pods that a training runtime may set: their absence proves nothing here."""
 
 
-def _train_job(document: dict[str, Any]) -> Groups:
+def train_job(document: dict[str, Any]) -> Groups:
+    """TrainJob without its runtime: what it says of its trainer."""
     trainer = at(document, "spec.trainer")
     if not is_mapping(trainer):
-        yield from _job_set("spec.template.spec.replicatedJobs")(document)
+        yield from job_set("spec.template.spec.replicatedJobs")(document)
         return
     nodes = count(document, "spec.trainer.numNodes")
     fields = {**trainer, "name": "node", "resources": trainer.get("resourcesPerNode")}
@@ -105,7 +104,8 @@ def _train_job(document: dict[str, Any]) -> Groups:
     yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), stated)
 
 
-def _tasks(document: dict[str, Any]) -> Groups:
+def tasks(document: dict[str, Any]) -> Groups:
+    """Volcano: each task has a template."""
     tasks = items(at(document, "spec.tasks"))
     numbers = [count(task, "replicas") for task in tasks]
     total = _sum(numbers)
@@ -114,7 +114,7 @@ def _tasks(document: dict[str, Any]) -> Groups:
         yield template(task, name_of(task, "name", index), "template", pods, prefix, total)
 
 
-def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+def workflow(path: str, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
     """Argo: each template with a container or script; the number of its pods is not known."""
 
     def groups(document: dict[str, Any]) -> Groups:
@@ -139,77 +139,3 @@ def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, An
                 )
 
     return groups
-
-
-_JOB = JobFields(("spec.activeDeadlineSeconds",), "spec.backoffLimit")
-_CRON = "spec.jobTemplate.spec."
-_RUN_POLICY = JobFields(
-    ("spec.runPolicy.activeDeadlineSeconds", "spec.activeDeadlineSeconds"),
-    "spec.runPolicy.backoffLimit",
-    "spec.elasticPolicy.maxRestarts",
-)
-_JOB_SET = JobFields(restarts="spec.failurePolicy.maxRestarts")
-_ARGO = JobFields(("spec.activeDeadlineSeconds",))
-
-
-def _kubeflow(path: str) -> PodMakerKind:
-    # PyTorchJob alone has an elasticPolicy, from which torchrun gets `--nnodes=MIN:MAX`
-    # (kubeflow/trainer v1, pkg/controller.v1/pytorch/elastic.go).
-    return PodMakerKind(
-        _by_role(path),
-        suspend="spec.runPolicy.suspend",
-        job=_RUN_POLICY,
-        trains=True,
-        starts_together=True,
-        enough="spec.elasticPolicy.minReplicas",
-    )
-
-
-_RUNTIME = PodMakerKind(
-    _job_set("spec.template.spec.replicatedJobs", is_template=True), job=JobFields(), trains=True
-)
-_WORKFLOW_TEMPLATE = PodMakerKind(_workflow("spec", is_template=True), job=_ARGO)
-
-BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
-    ("batch", "Job"): PodMakerKind(_job, True, job=_JOB),
-    ("batch", "CronJob"): PodMakerKind(
-        _cron_job,
-        True,
-        job=JobFields(
-            (f"{_CRON}activeDeadlineSeconds",),
-            f"{_CRON}backoffLimit",
-            schedule="spec.schedule",
-            concurrency="spec.concurrencyPolicy",
-        ),
-    ),
-    ("jobset.x-k8s.io", "JobSet"): PodMakerKind(
-        _job_set("spec.replicatedJobs"), job=_JOB_SET, starts_together=True
-    ),
-    ("trainer.kubeflow.org", "TrainJob"): PodMakerKind(
-        _train_job,
-        job=JobFields(("spec.activeDeadlineSeconds",)),
-        trains=True,
-        starts_together=True,
-    ),
-    ("trainer.kubeflow.org", "TrainingRuntime"): _RUNTIME,
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _RUNTIME,
-    ("kubeflow.org", "PyTorchJob"): _kubeflow("spec.pytorchReplicaSpecs"),
-    ("kubeflow.org", "MPIJob"): _kubeflow("spec.mpiReplicaSpecs"),
-    ("kubeflow.org", "TFJob"): _kubeflow("spec.tfReplicaSpecs"),
-    ("kubeflow.org", "XGBoostJob"): _kubeflow("spec.xgbReplicaSpecs"),
-    ("kubeflow.org", "PaddleJob"): _kubeflow("spec.paddleReplicaSpecs"),
-    ("kubeflow.org", "JAXJob"): _kubeflow("spec.jaxReplicaSpecs"),
-    ("batch.volcano.sh", "Job"): PodMakerKind(_tasks, job=JobFields(retries="spec.maxRetry")),
-    ("argoproj.io", "Workflow"): PodMakerKind(_workflow("spec"), job=_ARGO),
-    ("argoproj.io", "WorkflowTemplate"): _WORKFLOW_TEMPLATE,
-    ("argoproj.io", "ClusterWorkflowTemplate"): _WORKFLOW_TEMPLATE,
-    ("argoproj.io", "CronWorkflow"): PodMakerKind(
-        _workflow("spec.workflowSpec"),
-        job=JobFields(
-            ("spec.workflowSpec.activeDeadlineSeconds",),
-            schedule="spec.schedule",
-            concurrency="spec.concurrencyPolicy",
-        ),
-    ),
-}
-"""Group and kind -> where its pods are."""

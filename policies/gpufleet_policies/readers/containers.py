@@ -103,7 +103,7 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
     """
     found: list[Container] = []
     programs: list[ContainerProgram] = []
-    volumes = {at(one, "name"): one for one in items(at(group.spec, "volumes"))}
+    volumes = {str(at(one, "name")): one for one in items(at(group.spec, "volumes"))}
     for place, raw, init, at_resources in _listed(group):
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
@@ -125,16 +125,15 @@ _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 """Variables with the folder of downloads (huggingface_hub, environment variables)."""
 
 
-def _room(container: Container, raw: dict[str, Any], volumes: Mapping[Any, Any]) -> int | None:
+def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any]) -> int | None:
     """The `sizeLimit` of the emptyDir that has the folder of downloads, the default one of root
     included; without a volume the limit of ephemeral storage."""
     variables = dict(_environment(raw))
     folder = next((variables[n] for n in _CACHES if n in variables), "/root/.cache/huggingface")
     mounts = [(str(at(m, "mountPath")).rstrip("/"), m) for m in items(raw.get("volumeMounts"))]
     around = [(path, m) for path, m in mounts if f"{folder}/".startswith(f"{path}/")]
-    volume = (
-        volumes.get(at(max(around, key=lambda one: len(one[0]))[1], "name")) if around else None
-    )
+    _, mount = max([*around, ("", None)], key=lambda one: len(one[0]))
+    volume = volumes.get(str(at(mount, "name")))
     limit = amount(at(volume, "emptyDir.sizeLimit"))
     if limit is None and not container.keeps_files:
         limit = container.limits.get("ephemeral-storage", NOTHING).found

@@ -11,7 +11,6 @@ from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    JobFields,
     PodMakerKind,
     RawContainer,
     RawGroup,
@@ -23,7 +22,8 @@ _DEEPEST = 12
 """Levels of an object in which pod templates are looked for."""
 
 
-def _spark(document: dict[str, Any]) -> Groups:
+def spark(document: dict[str, Any]) -> Groups:
+    """SparkApplication: driver and executors."""
     executors = count(document, "spec.executor.instances")
     if at(document, "spec.dynamicAllocation.enabled") is True:
         executors = unknown("spec.dynamicAllocation")
@@ -50,12 +50,6 @@ def _spark_pods(
     place = f"spec.{role}"
     raw = RawContainer(place, container, short_form=True)
     return RawGroup(role, place, fields, pods, fields, containers=(raw,))
-
-
-SPARK = PodMakerKind(
-    _spark,
-    job=JobFields(retries="spec.restartPolicy.onFailureRetries"),
-)
 
 
 def _found(document: dict[str, Any]) -> Groups:

@@ -1,54 +1,66 @@
 """The place of pod templates in each kind, and the number of pods of each template.
 
 Kinds are looked up by group and kind, whatever the version: older versions still appear in files.
+Rows of `pod_templates.jsonl` have `group`, `kind`, fields of `PodMakerKind`, and in `pods`,
+`scaling` and `ray` the name of a function of these modules, with the arguments that make it; a
+`scaling` of arguments by name is that of `scaling_of`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.cluster.fact import known, unknown
-from gpufleet_policies.readers.batch_templates import BATCH_KINDS
-from gpufleet_policies.readers.other_pods import SPARK
+from gpufleet.documents.shapes import is_list
+from gpufleet_policies.readers import batch_templates, other_pods, ray_templates, serving_templates
 from gpufleet_policies.readers.raw_pods import (
     Groups,
+    JobFields,
     PodMakerKind,
     RawGroup,
     count,
+    scaling_of,
     template,
     times,
 )
-from gpufleet_policies.readers.ray_templates import RAY_KINDS
 from gpufleet_policies.readers.reading import at
-from gpufleet_policies.readers.serving_templates import SERVING_KINDS
 
 
-def _pod(document: dict[str, Any]) -> Groups:
+def pod(document: dict[str, Any]) -> Groups:
+    """A Pod is its own template."""
     yield RawGroup(
         "", "spec", document.get("spec"), known(1, place="spec"), document.get("metadata")
     )
 
 
-def _replicated(replicas: str = "spec.replicas") -> Callable[[dict[str, Any]], Groups]:
+def counted(path: str, pods: str, subdomain: str = "") -> Callable[[dict[str, Any]], Groups]:
+    """A template under a path, the number of its pods under another, 1 by default, and the name of
+    their subdomain under a third."""
+
     def groups(document: dict[str, Any]) -> Groups:
-        yield template(document, "", "spec.template", count(document, replicas))
+        named = at(document, subdomain) if subdomain else None
+        yield template(document, "", path, count(document, pods), subdomain=named)
 
     return groups
 
 
-def _stateful_set(document: dict[str, Any]) -> Groups:
-    named = at(document, "spec.serviceName")
-    yield template(document, "", "spec.template", count(document, "spec.replicas"), subdomain=named)
+def uncounted(path: str, place: str) -> Callable[[dict[str, Any]], Groups]:
+    """A template whose number of pods is not known."""
+
+    def groups(document: dict[str, Any]) -> Groups:
+        yield template(document, "", path, unknown(place))
+
+    return groups
 
 
-def _daemon_set(document: dict[str, Any]) -> Groups:
-    yield template(document, "", "spec.template", unknown("status.desiredNumberScheduled"))
+def notebook(document: dict[str, Any]) -> Groups:
+    """One pod."""
+    yield template(document, "", "spec.template", known(1, place="spec"))
 
 
-def _pod_template(document: dict[str, Any]) -> Groups:
-    yield template(document, "", "template", unknown("template"))
-
-
-def _leader_worker_set(document: dict[str, Any]) -> Groups:
+def leader_worker_set(document: dict[str, Any]) -> Groups:
+    """Leaders and workers, or pods that are all workers."""
     replicas = count(document, "spec.replicas")
     size = count(document, "spec.leaderWorkerTemplate.size")
     worker = "spec.leaderWorkerTemplate.workerTemplate"
@@ -64,36 +76,37 @@ def _leader_worker_set(document: dict[str, Any]) -> Groups:
     )
 
 
-def _notebook(document: dict[str, Any]) -> Groups:
-    yield template(document, "", "spec.template", known(1, place="spec"))
+_MODULES = (batch_templates, other_pods, ray_templates, serving_templates)
 
 
-def _built_in(
-    groups: Callable[[dict[str, Any]], Groups], *, node_agent: bool = False
-) -> PodMakerKind:
-    return PodMakerKind(groups, checked_on_creation=True, node_agent=node_agent)
+def _named(written: list[Any]) -> Any:
+    """A function, or what it makes of arguments."""
+    name, *arguments = written
+    found = globals().get(name) or next(
+        getattr(one, name) for one in _MODULES if hasattr(one, name)
+    )
+    return found(*arguments) if arguments else found
 
 
-KINDS: dict[tuple[str, str], PodMakerKind] = {
-    ("", "Pod"): _built_in(_pod),
-    ("", "PodTemplate"): _built_in(_pod_template),
-    ("", "ReplicationController"): _built_in(_replicated()),
-    ("apps", "Deployment"): _built_in(_replicated()),
-    ("apps", "StatefulSet"): _built_in(_stateful_set),
-    ("apps", "ReplicaSet"): _built_in(_replicated()),
-    ("apps", "DaemonSet"): _built_in(_daemon_set, node_agent=True),
-    # Old names of the same kinds, still met in files.
-    ("extensions", "Deployment"): _built_in(_replicated()),
-    ("extensions", "DaemonSet"): _built_in(_daemon_set, node_agent=True),
-    ("apps.openshift.io", "DeploymentConfig"): PodMakerKind(_replicated()),
-    ("argoproj.io", "Rollout"): PodMakerKind(_replicated()),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): PodMakerKind(
-        _leader_worker_set, starts_together=True
-    ),
-    ("kubeflow.org", "Notebook"): PodMakerKind(_notebook),
-    ("sparkoperator.k8s.io", "SparkApplication"): SPARK,
-    **BATCH_KINDS,
-    **RAY_KINDS,
-    **SERVING_KINDS,
+def _kind(row: Mapping[str, Any]) -> PodMakerKind:
+    fields: dict[str, Any] = {**row}
+    for key in ("group", "kind", "note"):
+        fields.pop(key, None)
+    fields["groups"] = _named(fields.pop("pods"))
+    if "job" in fields:
+        job: dict[str, Any] = {"deadlines": (), **fields["job"]}
+        job["deadlines"] = tuple(job["deadlines"])
+        fields["job"] = JobFields(**job)
+    if "scaling" in fields:
+        scaling = fields["scaling"]
+        fields["scaling"] = _named(scaling) if is_list(scaling) else scaling_of(**scaling)
+    if "ray" in fields:
+        fields["ray"] = _named(fields["ray"])
+    return PodMakerKind(**fields)
+
+
+KINDS: Mapping[tuple[str, str], PodMakerKind] = {
+    (row["group"], row["kind"]): _kind(row)
+    for row in read_rows(Path(__file__).parent, Path(__file__).stem)
 }
 """Group and kind -> where its pods are."""

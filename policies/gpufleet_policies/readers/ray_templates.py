@@ -17,8 +17,6 @@ from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    JobFields,
-    PodMakerKind,
     RawGroup,
     at_least_one,
     count,
@@ -35,7 +33,7 @@ _MODEL = "llm_config"
 """Key under which a deployment keeps the model configuration that it was read from."""
 
 
-def serve_facts(document: dict[str, Any]) -> dict[str, Any]:
+def _serve_facts(document: dict[str, Any]) -> dict[str, Any]:
     """Replicas in the Serve configuration of a RayService."""
     deployments = _deployments(at(document, "spec.serveConfigV2"))
     return {
@@ -119,17 +117,15 @@ def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
     return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
 
 
-def serving_groups(
-    groups: Callable[[dict[str, Any]], Groups],
-) -> Callable[[dict[str, Any]], Groups]:
-    """The same groups; the only one with GPUs serves the only model, where that is so.
+def serving_groups(path: str) -> Callable[[dict[str, Any]], Groups]:
+    """The groups of a RayService; the only one with GPUs serves its only model, where that is so.
 
     A replica of the model is in one pod where its GPUs are not more than the pod's: Ray packs the
     processes of a replica.
     """
 
     def served(document: dict[str, Any]) -> Groups:
-        found = list(groups(document))
+        found = list(ray_groups(path)(document))
         with_gpus = [one for one in found if _gpus_of_pod(one) is not None]
         deployments = _deployments(at(document, _SERVE))
         models = [one for one in deployments.found or () if _MODEL in one]
@@ -180,7 +176,9 @@ _MANY = 2**31 - 1
 """`maxReplicas` that KubeRay itself fills in where none is written."""
 
 
-def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
+def ray_groups(path: str) -> Callable[[dict[str, Any]], Groups]:
+    """The head and the groups of workers of a cluster under a path."""
+
     def groups(document: dict[str, Any]) -> Groups:
         head = f"{path}.headGroupSpec"
         workers = items(at(document, f"{path}.workerGroupSpecs"))
@@ -219,7 +217,9 @@ def _standing(worker: Any) -> Fact[int]:
     return pods if at(worker, "maxReplicas") == 0 else at_least_one(pods)
 
 
-def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[ScalingFacts]]:
+def ray_scaling(path: str) -> Callable[[dict[str, Any]], Iterator[ScalingFacts]]:
+    """Scaling of each group of workers, in the tree."""
+
     def scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
         place = f"{path}.enableInTreeAutoscaling"
         enabled = fact(at(document, place), boolean, place).or_default(False)
@@ -247,8 +247,11 @@ def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[ScalingFacts]]:
     return scaling
 
 
-def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..., Ray]:
-    def ray(document: dict[str, Any]) -> Ray:
+def ray(path: str) -> Callable[..., Ray]:
+    """What only objects of Ray have, of one whose cluster is under a path."""
+    read = {"spec.rayClusterSpec": _job, "spec.rayClusterConfig": _serve_facts}.get(path)
+
+    def facts(document: dict[str, Any]) -> Ray:
         start = f"{path}.headGroupSpec.rayStartParams"
         parameters = at(document, start)
         written = UNKNOWN if parameters is UNKNOWN else mapping(parameters).get("num-gpus")
@@ -256,10 +259,10 @@ def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callabl
         return Ray(
             head_gpu_count=fact(written, lambda v: str(v).strip() or None, f"{start}.num-gpus"),
             autoscaling=fact(at(document, place), boolean, place).or_default(False),
-            **read(document),
+            **(read(document) if read else {}),
         )
 
-    return ray
+    return facts
 
 
 def _job(document: dict[str, Any]) -> dict[str, Any]:
@@ -285,28 +288,3 @@ def _deletes(strategy: Any) -> Fact[bool]:
     if not all(isinstance(policy, str) for policy in said):
         return unknown(place)
     return known(any(policy != "DeleteNone" for policy in said), place=place)
-
-
-RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
-    ("ray.io", "RayCluster"): PodMakerKind(
-        _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", lambda _: {})
-    ),
-    ("ray.io", "RayJob"): PodMakerKind(
-        _groups("spec.rayClusterSpec"),
-        job=JobFields(
-            ("spec.activeDeadlineSeconds",),
-            "spec.backoffLimit",
-            time_to_live="spec.ttlSecondsAfterFinished",
-        ),
-        scaling=_scaling("spec.rayClusterSpec"),
-        ray=_ray("spec.rayClusterSpec", _job),
-        starts_together=True,
-    ),
-    ("ray.io", "RayService"): PodMakerKind(
-        serving_groups(_groups("spec.rayClusterConfig")),
-        scaling=_scaling("spec.rayClusterConfig"),
-        ray=_ray("spec.rayClusterConfig", serve_facts),
-        serves=True,
-    ),
-}
-"""Group and kind -> where its pods are."""

@@ -8,7 +8,6 @@ from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    PodMakerKind,
     RawContainer,
     RawGroup,
     at_least_one,
@@ -16,7 +15,6 @@ from gpufleet_policies.readers.raw_pods import (
     model_of_address,
     name_of,
     natural,
-    scaling_of,
     template,
     times,
 )
@@ -26,7 +24,7 @@ _SOME: Fact[int] = unknown("pods")
 _POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolerations"})
 
 
-def _predictor(document: dict[str, Any]) -> Groups:
+def predictor(document: dict[str, Any]) -> Groups:
     """KServe: the model of a framework, or the user's containers; and their transformers."""
     predictor = mapping(at(document, "spec.predictor"))
     pods = at_least_one(count(document, "spec.predictor.minReplicas"))
@@ -65,7 +63,7 @@ def _predictor(document: dict[str, Any]) -> Groups:
             yield RawGroup(role, f"spec.{role}", spec, at_least_one(count(spec, "minReplicas")))
 
 
-def _runtime(document: dict[str, Any]) -> Groups:
+def runtime(document: dict[str, Any]) -> Groups:
     """KServe's runtimes are templates: the number of their pods is not known."""
     yield RawGroup("", "spec", document.get("spec"), _SOME)
     workers = at(document, "spec.workerSpec")
@@ -73,7 +71,7 @@ def _runtime(document: dict[str, Any]) -> Groups:
         yield RawGroup("worker", "spec.workerSpec", workers, _SOME)
 
 
-def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+def llm(is_template: bool) -> Callable[[dict[str, Any]], Groups]:
     """KServe's LLMInferenceService: decode pods, and prefill pods where they are apart."""
 
     def groups(document: dict[str, Any]) -> Groups:
@@ -133,23 +131,8 @@ def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
     return known(stages) if stages else _SOME
 
 
-KSERVE_KINDS: dict[tuple[str, str], PodMakerKind] = {
-    ("serving.kserve.io", "InferenceService"): PodMakerKind(
-        _predictor, scaling=scaling_of("spec.predictor"), serves=True
-    ),
-    ("serving.kserve.io", "ServingRuntime"): PodMakerKind(_runtime),
-    ("serving.kserve.io", "ClusterServingRuntime"): PodMakerKind(_runtime),
-    ("serving.kserve.io", "LLMInferenceService"): PodMakerKind(
-        _llm(),
-        scaling=scaling_of("spec.scaling", cooldown="spec.scaling.keda.cooldownPeriod"),
-        serves=True,
-    ),
-    ("serving.kserve.io", "LLMInferenceServiceConfig"): PodMakerKind(_llm(is_template=True)),
-}
-"""Group and kind -> where its pods are."""
-
-
-def _knative(document: dict[str, Any]) -> Groups:
+def knative(document: dict[str, Any]) -> Groups:
+    """Knative: at least one pod while there are any."""
     yield template(document, "", "spec.template", at_least_one(_knative_minimum(document)))
 
 
@@ -170,7 +153,8 @@ def _knative_minimum(document: dict[str, Any]) -> Fact[int]:
     return _knative_annotation(document, "min-scale", "minScale").or_default(0)
 
 
-def _knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
+def knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
+    """Bounds in annotations of the template."""
     maximum = _knative_annotation(document, "max-scale", "maxScale")
     if maximum.found == 0:
         maximum = absent(maximum.place)  # 0 means no limit
@@ -189,7 +173,8 @@ _STAGES = "spec.multiNode.parallelism.pipeline"
 was `pp` between releases only)."""
 
 
-def _nim(document: dict[str, Any]) -> Groups:
+def nim(document: dict[str, Any]) -> Groups:
+    """NIMService: one container, in fields of its own."""
     spec = mapping(at(document, "spec"))
     image = mapping(spec.get("image"))
     repository, tag = image.get("repository"), image.get("tag")
@@ -228,14 +213,14 @@ def _nim(document: dict[str, Any]) -> Groups:
     )
 
 
-def _nim_cache(document: dict[str, Any]) -> Groups:
+def nim_cache(document: dict[str, Any]) -> Groups:
     """A job that downloads a model; its pod needs no GPU."""
     spec = mapping(at(document, "spec"))
     fields = {"name": "cache", "resources": spec.get("resources"), "env": spec.get("env")}
     yield RawGroup("", "spec", spec, known(1), containers=(RawContainer("spec", fields),))
 
 
-def _vllm_runtime(document: dict[str, Any]) -> Groups:
+def vllm_runtime(document: dict[str, Any]) -> Groups:
     """The vLLM production stack has its own short forms for all parts of a pod."""
     place = "spec.deploymentConfig"
     config = mapping(at(document, place))
@@ -271,7 +256,7 @@ def _vllm_runtime(document: dict[str, Any]) -> Groups:
     )
 
 
-def _dynamo(document: dict[str, Any]) -> Groups:
+def dynamo(document: dict[str, Any]) -> Groups:
     """NVIDIA Dynamo: components with pod templates; before v1beta1 services with a short form of
     resources (`gpu: "1"`)."""
     for index, component in enumerate(items(at(document, "spec.components"))):
@@ -297,28 +282,3 @@ def _dynamo(document: dict[str, Any]) -> Groups:
         nodes = count(fields, "multinode.nodeCount")
         pods = times(count(fields, "replicas"), nodes)
         yield RawGroup(name, place, pod, pods, None, nodes, (container,))
-
-
-SERVING_KINDS: dict[tuple[str, str], PodMakerKind] = {
-    **KSERVE_KINDS,
-    ("serving.knative.dev", "Service"): PodMakerKind(
-        _knative, scaling=_knative_scaling, serves=True
-    ),
-    ("apps.nvidia.com", "NIMService"): PodMakerKind(
-        _nim,
-        scaling=scaling_of("spec.scale.hpa", block="spec.scale", switch="spec.scale.enabled"),
-        serves=True,
-    ),
-    ("apps.nvidia.com", "NIMCache"): PodMakerKind(_nim_cache),
-    ("production-stack.vllm.ai", "VLLMRuntime"): PodMakerKind(
-        _vllm_runtime,
-        scaling=scaling_of(
-            "spec.autoscalingConfig",
-            switch="spec.autoscalingConfig.enabled",
-            cooldown="spec.autoscalingConfig.scaleDownPolicy.stabilizationWindowSeconds",
-        ),
-        serves=True,
-    ),
-    ("nvidia.com", "DynamoGraphDeployment"): PodMakerKind(_dynamo, serves=True),
-}
-"""Group and kind -> where its pods are."""

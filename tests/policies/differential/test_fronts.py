@@ -93,6 +93,7 @@ ONLY_NAMED = {
     "object-nothing-to-judge": NOTHING_TO_JUDGE,
     "object-version-unknown": "a remark; recognised files list it as not validated",
     "karpenter-overlay-gate-off": BY_THE_CHART,
+    "karpenter-pod-fits-no-pool": "a pod that selects no pool may run on nodes of other files",
     "device-plugin-mps-root-missing": BY_THE_OPERATOR,
     "device-plugin-mps-root-elsewhere": BY_THE_OPERATOR,
     "mig-parted-config-not-selected": "a remark; recognised files have a finding for each config",

@@ -34,9 +34,6 @@ from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 
-SEVERAL_REQUESTS_SINCE = (0, 20, 0)
-MPS_SINCE = (0, 15, 0)
-"""The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
 """Maximum number of MPS clients from compute capability 7.5 on, if the GPU is not known."""
 
@@ -150,8 +147,7 @@ def _validate_mps(
         gpu=gpu,
         known=context.env is not None,
         mixed=not allows_mps(strategy),
-        too_old=plugin.at < MPS_SINCE,
-        one_only=plugin.at < SEVERAL_REQUESTS_SINCE,
+        at=plugin.at,
         has_root=_mps_root(config, context),
         partitioned=context.labelled_profile is not None
         or any(layout is not None for layout in layouts or ()),

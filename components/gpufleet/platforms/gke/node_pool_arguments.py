@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
-from gpufleet.fleet.kubelet import manager_policies, memory_policy
+from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.layout_waves import group_labels
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels
@@ -223,7 +223,7 @@ def _kubelet(pool: Pool) -> dict[str, Any]:
     if topology:
         config["topologyManager"] = topology
     if declared.memory_manager is not None:
-        config["memoryManager"] = {"policy": memory_policy(declared.memory_manager)}
+        config["memoryManager"] = {"policy": declared.memory_manager.value.title()}
     return config
 
 

@@ -310,8 +310,7 @@ class _Search:
     def _values(self, held: HeldElsewhere, folder: str) -> Iterator[_Values]:
         if held.kind == "file":
             name = self._file(held.name, folder)
-            values = None if name is None else self.values_file(name)
-            if values is not None:
+            if name is not None and (values := self.values_file(name)) is not None:
                 yield values
             return
         for given in self._meant(held, folder):
