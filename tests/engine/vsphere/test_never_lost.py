@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.components_base.resource_plugin import CANCELLED, NotReadyError
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider, VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING
@@ -67,6 +67,68 @@ def test_a_mistake_is_refused_before_any_machine_goes(
     assert expected in text
     assert cloud.proxy.changing == {}
     assert len(cloud.owned()) == 4
+
+
+TYPED: list[dict[str, Any]] = [
+    *(
+        {"place": place}
+        for place in (
+            {"datacenter": "DC1"},
+            {"cluster": "DC0_C1"},
+            {"template": "gpu-templat"},
+            {"template": "DC0_C0_RP0_VM0"},
+            {"datastore": "LocalDS_9"},
+            {"storagePolicy": "fast"},
+            {"resourcePool": "RP9"},
+            {"folder": "gpus"},
+            {"network": "VM Networ"},
+            {"hosts": ["DC0_C0_H9"]},
+        )
+    ),
+    {"name": "gpx-{}"},
+    {"name": "GPU_{}"},
+    {"cpus": 80.0},
+    {"cpus": 0.0},
+    {"coresPerSocket": 3.0},
+    {"memoryMib": 64.0},
+    {"memoryMib": 6_553_600.0},
+    {"diskGib": 1.0},
+    {"diskGib": 5_000_000.0},
+    {"hardwareVersion": 12.0},
+    {"firmware": "bios"},
+    {"guestId": "ubuntu"},
+    {"gpu": {"profile": "grid_a100-40"}},
+    {"gpuMemoryGib": 8000.0},
+    {"userData": "#cloud-confg\n"},
+    {"metaData": {"role": "trian"}},
+    {"latencySensitivity": "hihg"},
+]
+"""Values of three running machines as a person mistypes them: unknown names, names of others, wrong
+units, too much, too little, and other text in what a guest reads once."""
+UNUSED: list[dict[str, Any]] = [{"place": {"hosts": ["DC0_C0_H9"]}}, {"firmware": "bios"}]
+"""Of these, what running machines do not use: hosts of new machines, and the firmware they have."""
+
+
+@pytest.mark.parametrize("typed", TYPED, ids=str)
+def test_a_typing_error_replaces_no_running_machine(cloud: Vcenter, typed: dict[str, Any]) -> None:
+    made = Applied()
+    first = group(cloud, 0, 1, 2)
+    for node in first["nodes"].values():
+        del node["generation"]
+    before = made.up(first)
+    cloud.proxy.reset()
+    more = {key: value for key, value in typed.items() if key not in ("place", "name")}
+    wrong = group(cloud, 0, 1, 2, **more)
+    for key, node in wrong["nodes"].items():
+        node["place"] = {**node["place"], **typed.get("place", {})}
+        node["name"] = typed.get("name", "gpu-{}").format(key)
+        del node["generation"]
+    if not made.preview(wrong) and typed not in UNUSED:
+        with pytest.raises((VsphereError, NotReadyError)):
+            made.up(wrong)
+    assert cloud.proxy.changing == {}
+    assert [read(row)["powerState"] for row in before.values()] == ["poweredOn"] * 3
+    assert len(cloud.owned()) == 3
 
 
 def test_a_clone_that_fails_comes_before_the_old_machine_goes(cloud: Vcenter) -> None:
