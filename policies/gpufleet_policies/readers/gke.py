@@ -116,7 +116,8 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     merged = {**own, **tags}
     zones = zones_of(document)
     affinity = inside(config, "reservationAffinity")
-    reserved = texts(affinity, "values")
+    reserved, consumed = texts(affinity, "values"), inside(affinity, "consumeReservationType")
+    unnamed = ("?",) if consumed == "SPECIFIC_RESERVATION" else ()
     kind = word(
         block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator")), "type"
     )
@@ -137,7 +138,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         size=size_of(document, zone_count(document, zones)),
         capacity=_capacity(document, config),
         capacity_place="nodeConfig",
-        reservations=reserved.value if reserved.is_known else _unnamed(affinity),
+        reservations=reserved.value if reserved.is_known else unnamed,
         commitment=is_committed(merged),
         taints=taints(inside(config, "taints") or inside(config, "taint"), "nodeConfig.taints"),
         taints_place="nodeConfig.taints",
@@ -205,11 +206,6 @@ def _capacity(document: dict[str, Any], config: Any) -> Fact[frozenset[str]]:
     if kind.found == "SPECIFIC_RESERVATION":
         on.add("reserved")
     return known(frozenset(on or {"onDemand"}), place=place)
-
-
-def _unnamed(affinity: Any) -> tuple[str, ...]:
-    kind = inside(affinity, "consumeReservationType")
-    return ("?",) if kind == "SPECIFIC_RESERVATION" else ()
 
 
 def _shared(config: Any) -> SharedGpus:

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping, rewritten
 from gpufleet_policies.readers.scheduling import selects, uncovered
 
 _PASSING = re.compile(
@@ -19,7 +19,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda here, wanted: here == wanted,
     "not": lambda here, wanted: here != wanted,
     "in": lambda here, wanted: here in wanted,
-    "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
+    "matches": lambda here, wanted: re.search(wanted, str(_sorted(here))) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not HOLDS["names"](here, wanted),
     "quoted": lambda here, wanted: f'"{here}"' in wanted,
@@ -49,6 +49,11 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
 """Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
+
+
+def _sorted(value: Any) -> Any:
+    """The value with keys in order: an engine hands them on in any order."""
+    return rewritten(value, lambda one: dict(sorted(one.items())) if is_mapping(one) else one)
 
 
 def _meant(here: str, wanted: str) -> bool:

@@ -111,7 +111,7 @@ def test_an_unbounded_pool_makes_the_sum_unbounded_and_names_itself():
 def test_budgets_of_an_environment_are_read():
     from gpufleet_policies.rules.settings import read_settings
 
-    found = read_settings({"budgets": {"Prod": {"standingUsdPerMonth": "100.5"}}})
+    found = read_settings({"budgets": {"Prod": {"standingUsdPerMonth": 100.5}}})
     assert found.thresholds.budgets["prod"].standing_usd_per_month == Decimal("100.5")
 
 

@@ -25,7 +25,7 @@ from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.terraform import facts_of_values, is_read
 from gpufleet_policies.readers.train_jobs import TrainerObject, with_runtime
 from gpufleet_policies.readers.workload import workload_from
-from gpufleet_policies.resolve.build import Problem, build
+from gpufleet_policies.resolve.build import build
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.hcl import Block
 from gpufleet_policies.resolve.terraform_files import Configuration, holds_unknown
@@ -226,7 +226,9 @@ def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
     # Its own releases stay; its patches are carried out.
     reading.not_judged = [one for one in reading.not_judged if one.what != "patch"]
     reading.unopened = [one for one in reading.unopened if one[0].release.held is None]
-    reading.not_judged += [_unjudged(one) for one in dict.fromkeys(built.problems)]
+    for one in dict.fromkeys(built.problems):
+        unjudged = Unjudged(one.file, one.line, one.place, "overlay", one.reason)
+        reading.not_judged.append(unjudged)
     for one in built.objects:
         if one.problem:
             name = f"{one.kind} {one.name}"
@@ -235,10 +237,6 @@ def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
         else:
             take_built(reading, one)
     return built.files
-
-
-def _unjudged(problem: Problem) -> Unjudged:
-    return Unjudged(problem.file, problem.line, problem.place, "overlay", problem.reason)
 
 
 def emptied(reading: Reading, kept: Collection[str] = _OF_FILES) -> None:
