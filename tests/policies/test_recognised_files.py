@@ -53,10 +53,11 @@ def test_bare_configurations_are_recognised():
         "metadata": {"name": "kueue-manager-config"},
         "data": {"controller_manager_config.yaml": "waitForPodsReady:\n  enable: false\n"},
     }
-    configuration, referenced = sorted(
+    configuration, *referenced = sorted(
         facts_of_document(kueue), key=lambda fact: type(fact).__name__
     )
-    assert isinstance(referenced, ReferencedObject)  # for rules about other objects
+    # For rules about other objects: the ConfigMap, and the configuration in it.
+    assert [type(one) for one in referenced] == [ReferencedObject, ReferencedObject]
     assert isinstance(configuration, KueueConfiguration)
     assert configuration.waits_for_ready.value is False
 

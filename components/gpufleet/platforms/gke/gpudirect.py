@@ -212,6 +212,6 @@ def default_version(kind: str) -> str:
 def validate_release(pool: Pool) -> Iterable[Finding]:
     """A declared version must be one whose daemon is known."""
     asked, kind = pool.spec.gke and pool.spec.gke.gpu_direct_plugin, _kind(pool)
-    versions = list(RELEASES[kind]) if kind else []
+    versions = list(RELEASES.get(kind or "", ()))
     known = {"kind": kind, "versions": versions, "shown": ", ".join(versions)}
     return _rules("release", pool.path, asked=asked, **known)
