@@ -214,7 +214,8 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     own = profile.alone_bytes if serving.graphs else profile.eager_bytes
     engine = own if alone else profile.parallel_bytes
     graphs = "CUDA context" if alone else "NCCL"
-    graphs += f"{' and CUDA graphs' if serving.graphs else ''}, {engine / GIB:.1f} GiB"
+    apart = alone and not serving.graphs and profile.eager_bytes < profile.alone_bytes
+    graphs += f"{'' if apart else ' and CUDA graphs'}, {engine / GIB:.1f} GiB"
     graphs += f"; measured: {profile.spread}" if profile.spread else ""
     formula = workspace_formula(tokens, forward, tensor)
     if experts:

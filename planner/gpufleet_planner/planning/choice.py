@@ -163,6 +163,8 @@ def _findings(
         near = _nearest(rejected, "stock")
         what = f"{near.what}: {near.miss.reason}"
         return (_finding("nothing-fits/stock", path, workload=need.name, nearest=what),)
+    if "no-graphs" in codes:
+        return (_finding("nothing-fits/no-graphs", path, workload=need.name),)
     relevant = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
     last = (relevant or [*rejected] or [None])[-1]
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""

@@ -189,7 +189,8 @@ class Miss:
 
     code: str
     """`memory`, `precision`, `first-token`, `token`, `gpus`, `deadline`, `budget`, `budget-hour`,
-    `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`, `not-known`."""
+    `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`, `no-graphs`,
+    `not-known`."""
     reason: str
     figure: float | None = None
     """The reached value of the missed target, in the target's unit."""

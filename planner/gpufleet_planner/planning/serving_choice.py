@@ -143,7 +143,7 @@ def _largest(
     replica = serving_replica(need.model, serving, device, parallel)
     if replica is None:
         if not serving.graphs:
-            return Miss("not-known", "the speed without CUDA graphs is not known")
+            return Miss("no-graphs", "the speed without CUDA graphs is not known")
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
     target, worst = need.target, need.confidence is Assurance.WORST
 

@@ -199,7 +199,8 @@ def serving_of(
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),
         chunked_prefill=request.chunked_prefill,
-        graphs=request.graphs,
+        # Transformers captures none: its speed is that without them.
+        graphs=request.graphs or request.engine is InferenceEngine.TRANSFORMERS,
     )
 
 

@@ -94,3 +94,15 @@ def test_precision_of_serving_is_the_format_of_its_weights() -> None:
         *("--precision", "bf16", "--format", "json"),
     )
     assert json.loads(training.stdout)["ledger"]["optimizer"] == 4_000_000_000
+
+
+def test_without_graphs_no_gpu_is_chosen_and_memory_is_still_answered() -> None:
+    result = run(*QUESTION, "--engine", "vllm", "--no-graphs")
+    assert result.exit_code == 1
+    assert "runs without CUDA graphs, whose speed is not known: no GPU is chosen" in result.output
+    assert "L4: 22.35 GiB usable, fits" in run(*QUESTION, "--no-graphs", "--gpu", "L4").stdout
+
+
+def test_an_engine_that_captures_no_graphs_has_a_speed_without_them() -> None:
+    asked = [*QUESTION, "--engine", "transformers", "--format", "json"]
+    assert json.loads(run(*asked, "--no-graphs").stdout) == json.loads(run(*asked).stdout)

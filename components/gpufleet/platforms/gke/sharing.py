@@ -78,10 +78,9 @@ def _mig(pool: GpuPool, path: str, machine: InstanceType) -> Iterable[Finding]:
     )
     known = {"profiles": profiles, "sizes": sizes, "listed": ", ".join(sizes) or "none"}
     yield from _rules("mig", place, whole=whole, offered=list(sizes), machine=machine, **known)
-    profile = profiles[0]
-    if len(profiles) != 1 or not whole or profile not in sizes:
+    if len(profiles) != 1 or not whole or (profile := profiles[0]) not in sizes:
         return
     for index, layout in enumerate(mig.layouts):
-        if (found := layout.devices.get(profile)) != (limit := sizes[profile]):
+        if (found := layout.devices.get(profile, 0)) != (limit := sizes[profile]):
             entry = f'{place}[{index}].devices["{profile}"]'
             yield from _rules("partition", entry, profile=profile, limit=limit, found=found)

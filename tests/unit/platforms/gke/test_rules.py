@@ -339,3 +339,17 @@ def test_the_name_of_the_cluster_is_one_that_google_gives(name: str, refused: bo
     fleet = compiled(L4, cluster={"name": name, "region": "us-central1"})
     at = [one.path for one in fleet.findings if one.code == "gke-cluster-name"]
     assert at == (["cluster.name"] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("machine", "mig", "code"),
+    [
+        ("g2-standard-8", {"layout": "all-1g.5gb"}, "mig-unsupported"),
+        ("g2-standard-8", {"layout": "all-balanced"}, "mig-unsupported"),
+        ("ct5lp-hightpu-4t", {"layout": "all-1g.5gb"}, "sharing-needs-nvidia"),
+        ("a2-highgpu-1g", {"layouts": [{"devices": {}}]}, "gke-one-partition-size"),
+        ("a3-highgpu-8g", {"layout": "all-disabled"}, "gke-one-partition-size"),
+    ],
+)
+def test_layouts_that_cut_nothing_are_findings(machine: str, mig: Any, code: str) -> None:
+    assert code in found({"instanceTypes": [machine], "sharing": {"mig": mig}})
