@@ -98,6 +98,7 @@ class Box:
 
 
 BOX = Box(Colour.RED, 3, (Box(None, 1), Box(Colour.RED, 5)))
+RAW = {"a": {"b": "c"}, "set": {"c", "e"}, "frozen": frozenset("d")}
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,7 @@ BOX = Box(Colour.RED, 3, (Box(None, 1), Box(Colour.RED, 5)))
         ({"raw.a.b": "c"}, True),
         ({"raw.a.z": None, "raw.z.b": None}, True),
         ({"raw.a.b.c": None}, True),
+        ({"raw.set.#": 2, "raw.set.*": "c", "raw.frozen.#": 1, "raw.frozen.*": "d"}, True),
         ([{"box.size": 1}, {"raw.a.b": "c"}], True),
         ([{"box.size": 1}, {"raw.a.b": "d"}], False),
     ],
@@ -135,7 +137,7 @@ def test_a_rule_applies_if_each_of_its_conditions_holds(
 ) -> None:
     row = {"code": "found", "of": "box", "when": when, "message": "it is"}
     (tmp_path / "findings.jsonl").write_text(json.dumps(row))
-    found = rules_in(f"{tmp_path}/rules.py")("box", "here", box=BOX, raw={"a": {"b": "c"}})
+    found = rules_in(f"{tmp_path}/rules.py")("box", "here", box=BOX, raw=RAW)
     assert [one.path for one in found] == ["here"] * holds
 
 

@@ -160,8 +160,9 @@ def _names(path: str) -> Sequence[str]:
 @cache
 def _form(kind: type[Any]) -> str:
     """How a path continues below a value of this type."""
-    if issubclass(kind, list | tuple | set | Mapping):
-        return "mapping" if issubclass(kind, Mapping) else "set" if kind is set else "list"
+    if issubclass(kind, list | tuple | set | frozenset | Mapping):
+        other = "mapping" if issubclass(kind, Mapping) else "set"
+        return "list" if issubclass(kind, list | tuple) else other
     return (
         "leaf" if issubclass(kind, int | float | str) and not issubclass(kind, Enum) else "fields"
     )
@@ -174,7 +175,7 @@ def _found(subject: Any, names: Sequence[str]) -> Any:
             entries = subject if form in ("list", "set") else ()
             return _Several(_found(one, names[place + 1 :]) for one in entries)
         if name == "#":
-            return len(subject) if form in ("list", "mapping") else None
+            return len(subject) if form in ("list", "mapping", "set") else None
         if name.isdigit():
             subject = subject[int(name)] if form == "list" and int(name) < len(subject) else None
         elif form == "mapping":
