@@ -1,5 +1,7 @@
 """The kind of a file, by its name or by its content."""
 
+import pytest
+
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration
@@ -86,3 +88,17 @@ def test_older_versions_of_kueue_are_read_too():
     found, *_ = facts_of_document(queue)
     assert isinstance(found, ClusterQueue)
     assert found.cohort.value == "all"
+
+
+@pytest.mark.parametrize(
+    "text", ["integrations: [a", "kind: Configuration\n\tintegrations: x", "a"]
+)
+def test_a_configuration_of_kueue_that_is_not_yaml_is_named_as_not_validated(text: str):
+    document = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kueue-manager-config"},
+        "data": {"controller_manager_config.yaml": text},
+    }
+    (unread,) = [one for one in facts_of_document(document) if isinstance(one, NotJudged)]
+    assert unread.reason == "unreadable Kueue configuration"

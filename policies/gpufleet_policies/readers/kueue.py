@@ -21,6 +21,7 @@ from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, wor
 from gpufleet_policies.readers.quantities import whole_amount
 from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.readers.reading import boolean, fact, whole
+from gpufleet_policies.wrappers.judged import NotJudged
 
 _NO_LIMIT = 10**6
 """Quotas of at least this mean no limit: Kueue's own examples write 1000000000 where another
@@ -113,6 +114,7 @@ def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]
 def configuration(data: Any, locator: Locator) -> Iterator[Any]:
     """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
     if not isinstance(data, dict):
+        yield NotJudged(locator=locator, what="document", reason="unreadable Kueue configuration")
         return
     if locator.kind != "Configuration":
         document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
