@@ -180,7 +180,7 @@ def test_a_server_without_graphs_needs_no_block_for_each_sequence(tmp_path: Path
         for found in plan(file(service(model="Qwen3-8B", graphs=False))).findings
         if found.code == "nothing-fits"
     ]
-    assert "the speed without CUDA graphs is not known" in lost.message
+    assert "runs without CUDA graphs, whose speed is not known" in lost.message
 
 
 def test_a_server_without_images_loads_no_tower(tmp_path: Path) -> None:

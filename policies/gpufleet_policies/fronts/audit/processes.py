@@ -4,8 +4,9 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
@@ -40,19 +41,20 @@ def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
 
 
 def _answers(files: Sequence[Input], count: int, pressed: threading.Event) -> dict[str, Reading]:
-    """Read by this process too, which takes the last files that no other has begun."""
-    parts = [files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE)]
+    """Read by this process too, which takes the last files; the others have two parts each."""
+    parts = deque(files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE))
+    asked: deque[Future[list[Reading]]] = deque()
+    readings: list[Reading] = []
     with ProcessPoolExecutor(count - 1, initializer=_prepare_process) as pool:
         try:
-            asked = [(part, pool.submit(_read, part)) for part in parts]
-            readings: list[Reading] = []
-            for part, answer in reversed(asked):
-                own = answer.cancel()
-                while not (own or pressed.is_set() or wait((answer,), _LONGEST_WAIT).done):
-                    pass
+            while parts or asked:
+                while parts and len(asked) < 2 * (count - 1):
+                    asked.append(pool.submit(_read, parts.popleft()))
                 if pressed.is_set():
                     raise KeyboardInterrupt
-                readings += _read(part) if own else answer.result()
+                readings += _read(parts.pop()) if parts else []
+                while asked and wait((asked[0],), 0 if parts else _LONGEST_WAIT).done:
+                    readings += asked.popleft().result()
             return {one.name: one for one in readings}
         except OSError as problem:
             # The executor leaves the processes that it did start waiting for work.

@@ -32,7 +32,7 @@ def ranked(findings: Iterable[Finding]) -> list[RankedObject]:
     for one in findings:
         objects.setdefault((one.file, str(one.locator)), []).append(one)
     rows = [
-        RankedObject(file, name, tuple(sorted(found, key=_dearness, reverse=True)))
+        RankedObject(file, name, tuple(sorted(found, key=lambda one: _rank([one]), reverse=True)))
         for (file, name), found in objects.items()
     ]
     return sorted(rows, key=lambda row: _rank(row.findings), reverse=True)
@@ -46,10 +46,6 @@ def _rank(findings: Sequence[Finding]) -> tuple[float, ...]:
     ]
     amounts = [max(_amounts(findings, kind), default=0) for kind in _KINDS]
     return amounts[0], float(max(hours, default=Fraction(0))) * HOURS_PER_MONTH, *amounts[1:]
-
-
-def _dearness(one: Finding) -> tuple[float, ...]:
-    return _rank([one])
 
 
 def _amounts(findings: Iterable[Finding], kind: AmountKind) -> list[int]:
