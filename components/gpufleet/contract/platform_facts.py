@@ -1,7 +1,7 @@
 """Plain facts of a platform for rules, renderers, planner and policies.
 
 Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`, from the file
-`facts.json` beside it, whose `notes` have remarks and sources by key. Values that are computed
+`facts.json` next to it, whose `notes` have remarks and sources by key. Values that are computed
 from a pool or a fleet are methods of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
@@ -203,7 +203,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def platform_facts(module: str, **computed: Any) -> PlatformFacts:
-    """The facts in the file `facts.json` beside a module, and functions that compute some of them.
+    """The facts in the file `facts.json` of a folder, and functions that compute some of them.
     A folder inside another platform's folder has the facts of that platform, unless it writes
     others."""
     own = Path(module).with_name("facts.json")

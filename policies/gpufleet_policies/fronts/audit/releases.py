@@ -167,7 +167,7 @@ def _open_parts(search: "_Search", folders: ChartFolders, folder: str) -> None:
 
 
 def _put(fact: Any, reading: Reading, target: Reading, document: Located, source: Located) -> None:
-    """Put a fact of a release where its values are, and what is not judged where its name is."""
+    """Put a fact of a release where its values are, and what is not validated where its name is."""
     if isinstance(fact, NotJudged):
         reading.not_judged.append(left_out(fact, document, reading.name))
     else:
