@@ -65,7 +65,7 @@ def stack_spend(
     it is a separate row.
     """
     carrying = [pool for pool in pools if pool.is_certainly_gpu]
-    rows = tuple(_pool(pool, catalogue) for pool in carrying)
+    rows = tuple(replace(_computed(one, catalogue), object=str(one.locator)) for one in carrying)
     rows += tuple(_unused(one, carrying, rows, catalogue) for one in reservations)
     standing = _sum(
         [(row.name, row.standing, "its smallest size or price is not known") for row in rows]
@@ -96,10 +96,6 @@ def _unused(
     standing = max(0, whole - sum(found.standing or 0 for found in users))
     exposure = max(0, whole - sum(found.exposure or 0 for found in users))
     return PoolSpend(name, standing, exposure, object=name)
-
-
-def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
-    return replace(_computed(pool, catalogue), object=str(pool.locator))
 
 
 def _computed(pool: NodePool, catalogue: Catalogue) -> PoolSpend:

@@ -51,8 +51,8 @@ def functions(text: str | None = None) -> dict[str, Callable[..., Any]]:
         "semver": _semver,
         "isSemver": is_semver,
         "compareTo": _compare,
-        "isGreaterThan": _is_greater,
-        "isLessThan": _is_less,
+        "isGreaterThan": lambda one, other: _compare(one, other) > 0,
+        "isLessThan": lambda one, other: _compare(one, other) < 0,
         "major": _major,
         "minor": _minor,
         "sum": sum,
@@ -60,6 +60,7 @@ def functions(text: str | None = None) -> dict[str, Callable[..., Any]]:
         "upperAscii": str.upper,
         "trim": str.strip,
         "split": str.split,
+        "join": lambda words, between: between.join(words),
         "find": _find,
     }
     return {name: one for name, one in found.items() if text is None or name in text}
@@ -104,14 +105,6 @@ def is_semver(text: str) -> bool:
 def _compare(one: Any, other: Any) -> int:
     a, b = _order(one), _order(other)
     return (a > b) - (a < b)
-
-
-def _is_greater(one: Any, other: Any) -> bool:
-    return _compare(one, other) > 0
-
-
-def _is_less(one: Any, other: Any) -> bool:
-    return _compare(one, other) < 0
 
 
 def _major(version: Any) -> int:
