@@ -191,7 +191,7 @@ CASES = (
     ),
     Case(
         "object-of-other-release",
-        release("keda", "2.17.1", {}, "keda"),
+        release("keda", "2.19.0", {}, "keda"),
         release("keda", "2.17.0", {}, "keda"),
         "refuses a fallback whose triggers do not name metricType, as ScaledObject chat has it",
         ADVICE,
