@@ -13,7 +13,6 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.cluster.node import ObservedNode
@@ -32,6 +31,7 @@ from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import has_mig
+from gpufleet_policies.rules.server_arguments import foreign_option
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -103,7 +103,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for _, one in subject.gpu_containers:
             if not one.init:
                 data = _container(one) | download_room(subject.intent, one, context.catalogue)
-                data["foreign"] = _foreign(context, data)
+                data["foreign"] = foreign_option(context, data)
                 yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
@@ -212,26 +212,6 @@ def _container(one: Container) -> dict[str, Any]:
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
     return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
-
-
-_SERVER = re.compile(
-    r"(?:\b(?:(?:vllm|sglang) serve|openai\.api_server|sglang\.launch_server)\b|\A(?=--))([^;&|]*)"
-)
-"""What starts the server of an engine, and the rest of its line."""
-
-
-def _foreign(context: RuleContext, container: Mapping[str, Any]) -> str | None:
-    """The first option that the release of the engine in the image does not have: argparse takes
-    the beginning of a name, too, and vLLM underscores."""
-    engine = re.search(r"(?:^|/)(vllm|sglang)(?:-openai)?:v?[0-9]", str(container.get("image")))
-    start = _SERVER.search(re.sub(r"\\?\s*\n", " ", str(container.get("words"))))
-    if engine is None or start is None or not container["release"]:
-        return None
-    options = context.catalogue.features(engine[1]).options.values()
-    known = [f" {one.name}" for one in options if one.is_in(numbers(container["release"]))]
-    given = re.findall(r"(?<!\S)--[A-Za-z][\w-]*", start[1])
-    names = {one: f" {one[2:].replace('_', '-').removeprefix('no-')}" for one in given}
-    return next((one for one, name in names.items() if name not in "".join(known)), None)
 
 
 @once
@@ -388,13 +368,9 @@ def _others(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
             return None
         found.append(first)
     taken = {(id(one.subject), one.place) for one in (at, *found)}
-    for wanted in pair.get("without", ()):
-        if any(
-            (id(side.subject), side.place) not in taken
-            for side, _ in _fitting(context, wanted, at, far=True)
-        ):
-            return None
-    return found
+    unwanted = (_fitting(context, one, at, far=True) for one in pair.get("without", ()))
+    others = (side for side, _ in chain.from_iterable(unwanted))
+    return found if all((id(one.subject), one.place) in taken for one in others) else None
 
 
 def _found(pair: Mapping[str, Any], at: _Side, others: list[_Side]) -> Finding:
