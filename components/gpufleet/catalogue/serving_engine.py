@@ -1,13 +1,11 @@
 """Type and lines of the engine table: GPU memory of an inference engine besides its cache."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import SourceTable, sourced
 
@@ -87,12 +85,8 @@ class ServingEngine:
         return None
 
 
-def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, ServingEngine]:
-    """All engines by key."""
-    return frozen({raw["key"]: _engine(raw, sources) for raw in rows})
-
-
-def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
+def engine_of(raw: RawRow, sources: SourceTable) -> ServingEngine:
+    """A generation of an engine."""
     whole = float(raw.get("keeps_whole", False))
     return sourced(
         ServingEngine,
