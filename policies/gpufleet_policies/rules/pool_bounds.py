@@ -120,9 +120,7 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding
 
 
 def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
-    if set(pool.reservations) & set(reserved.names):
-        return True
-    if "?" in pool.reservations:
+    if set(pool.reservations) & {*reserved.names, "?"}:
         return True
     if reserved.targeted.is_known and reserved.targeted.value:
         return False
