@@ -1,6 +1,7 @@
 """Kueue's and KAI's objects as facts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 from gpufleet.cluster.container import is_gpu_resource
@@ -15,6 +16,7 @@ from gpufleet.cluster.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
+from gpufleet.cluster.release_values import joined
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
@@ -111,14 +113,20 @@ def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]
     yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
 
-def configuration(data: Any, locator: Locator) -> Iterator[Any]:
-    """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
+def configuration(data: Any, locator: Locator, place: str = "") -> Iterator[Any]:
+    """Kueue's configuration, as data; in a ConfigMap or a chart's values, at `place` of it, an
+    object for pairs, and one for its schema, which decides what the manager refuses at its start.
+    """
+    from gpufleet_policies.readers.kubernetes_objects import refused_shape
+
     if not isinstance(data, dict):
         yield NotJudged(locator=locator, what="document", reason="unreadable Kueue configuration")
         return
     if locator.kind != "Configuration":
         document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
         yield ReferencedObject(locator=locator, document=document)
+        for one in refused_shape(document, locator):
+            yield replace(one, place=joined(place, one.place))
     waits = inside(data, "waitForPodsReady")
     on: Fact[bool] = known(False, place="waitForPodsReady")
     if waits is UNKNOWN:
