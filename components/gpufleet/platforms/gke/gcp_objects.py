@@ -5,10 +5,6 @@ from pulumi_gcp import _utilities as gcp_sdk
 
 from gpufleet.components_base.cloud_object import CloudObject
 
-SERVICE = "gcp:projects/service:Service"
-PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
-SERVICE_ACCOUNT = "gcp:serviceaccount/account:Account"
-ROUTER = "gcp:compute/router:Router"
 ROUTER_NAT = "gcp:compute/routerNat:RouterNat"
 CLUSTER = "gcp:container/cluster:Cluster"
 RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
