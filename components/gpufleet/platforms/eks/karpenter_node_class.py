@@ -12,11 +12,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import auto_node_class
-from gpufleet.platforms.eks.bottlerocket import (
-    KUBERNETES,
-    bottlerocket_settings,
-    kubelet_settings,
-)
+from gpufleet.platforms.eks.bottlerocket import image_settings
 from gpufleet.platforms.eks.launch_template import NODES, disks, interfaces
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
@@ -90,9 +86,7 @@ def _user_data(pool: Pool, family: str) -> str | None:
         return node_config_part(pool)
     if family != "bottlerocket":
         return None
-    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
-    if kubelet:
-        settings = [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
+    settings = image_settings(pool)
     return "\n".join(settings) + "\n" if settings else None
 
 
