@@ -25,37 +25,24 @@ LONGEST_DAYS = 1100
 _SHOWN = 30
 
 
-class _Length(click.ParamType[timedelta]):
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        if isinstance(value, timedelta):
-            return value
-        try:
-            found = timedelta(minutes=minutes(str(value)))
-        except (AssertionError, OverflowError, ValueError):
-            found = None
-        if found is None:
-            self.fail(f"{value!r} is not a duration: write 12h, 30d")
-        if found > timedelta(days=LONGEST_DAYS):
-            self.fail(f"{value!r} is longer than {LONGEST_DAYS}d")
-        return found
+def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
+    del ctx, param
+    try:
+        found = timedelta(minutes=minutes(value))
+    except (AssertionError, OverflowError, ValueError):
+        raise click.BadParameter(f"{value!r} is not a duration: write 12h, 30d") from None
+    if found > timedelta(days=LONGEST_DAYS):
+        raise click.BadParameter(f"{value!r} is longer than {LONGEST_DAYS}d")
+    return found
 
 
-class _Zone(click.ParamType[ZoneInfo]):
-    name = "zone"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ZoneInfo:
-        if isinstance(value, ZoneInfo):
-            return value
-        try:
-            return ZoneInfo(str(value))
-        except (OSError, ValueError, KeyError):
-            self.fail(f"{value!r} is not a time zone of the IANA database: write Europe/Berlin")
+def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
+    del ctx, param
+    try:
+        return ZoneInfo(value)
+    except (OSError, ValueError, KeyError):
+        text = f"{value!r} is not a time zone of the IANA database: write Europe/Berlin"
+        raise click.BadParameter(text) from None
 
 
 @click.command()
@@ -70,7 +57,7 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.option(
     "--for",
     "length",
-    type=_Length(),
+    callback=_length,
     default="30d",
     show_default=True,
     metavar="TIME",
@@ -78,7 +65,7 @@ class _Zone(click.ParamType[ZoneInfo]):
 )
 @click.option(
     "--zone",
-    type=_Zone(),
+    callback=_zone,
     default="UTC",
     show_default=True,
     metavar="ZONE",

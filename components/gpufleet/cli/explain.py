@@ -81,7 +81,7 @@ def pools_as_text(fleet: Fleet, pools: Iterable[Pool], usd_per_kwh: float | None
     """The output of the command for pools of a fleet."""
     terms = {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
     return "\n\n".join(
-        "\n".join([_explained(one, terms[one.name], usd_per_kwh), *_quotas(fleet, one)])
+        "\n".join([_explained(one, terms[one.name], usd_per_kwh), *quota_lines(fleet, one.name)])
         for one in pools
     )
 
@@ -102,11 +102,6 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
         raise UnreadableInputError(f"--svg draws one pool, name it: {names}")
     picture = draw_partition_svg(pools[0].gpu, pools[0].partition, f"Pool {pools[0].name}")
     write_file(file, picture)
-
-
-def _quotas(fleet: Fleet, pool: Pool) -> Iterator[str]:
-    if fleet.spec.queues is not None:
-        yield from quota_lines(fleet, fleet.spec.queues, pool.name)
 
 
 def _explained(pool: Pool, terms: Sequence[Term], usd_per_kwh: float | None) -> str:

@@ -87,16 +87,9 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
             for key, value in (autoscaler_tags(pool) or {}).items():
                 made("groupTag", short=short_tag(key), key=key, value=value)
         for action, size in scheduled_actions(pool).items():
-            AwsObject(
-                SCHEDULE,
-                f"{name}-{action.removeprefix(f'gpufleet-{pool.name}-')}",
-                {
-                    "autoscalingGroupName": scaling_group,
-                    "scheduledActionName": action,
-                    **size,
-                },
-                pulumi.ResourceOptions(parent=self),
-            )
+            called = action.removeprefix(f"gpufleet-{pool.name}-")
+            wanted = {"autoscalingGroupName": scaling_group, "scheduledActionName": action, **size}
+            aws_parts(self, name).made(SCHEDULE, called, wanted)
         return {
             "node_group_name": nodes.output("nodeGroupName"),
             "scaling_group_name": scaling_group,
@@ -119,13 +112,8 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
         text = _user_data(plan)
         if text is not None:
             wired["userData"] = text
-        return AwsObject(
-            LAUNCH_TEMPLATE,
-            f"{name}-template",
-            wired,
-            pulumi.ResourceOptions(parent=self),
-            outputs=("latestVersion",),
-        )
+        made = aws_parts(self, name)
+        return made.made(LAUNCH_TEMPLATE, "template", wired, outputs=("latestVersion",))
 
     def _group(self, name: str, plan: NodeGroupPlan, wired: dict[str, Any]) -> AwsObject:
         pool, imported = plan.pool, plan.pool.spec.import_id

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pulumi
 
 from gpufleet.arguments import GkeClusterArgs
 from gpufleet.arguments.connections import GpuFleetConnectionArgs
-from gpufleet.components_base.cloud_object import CloudParts, ready_output
+from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
@@ -22,12 +21,10 @@ from gpufleet.platforms.gke.cluster_plan import (
     cluster_resources,
     gke_cluster_plan,
 )
-from gpufleet.platforms.gke.gcp_objects import GcpObject
+from gpufleet.platforms.gke.gcp_objects import gcp_parts
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
-
-_RESOURCES = Path(__file__).with_name("resources")
 
 
 class GkeCluster(GpuComponent[GkeClusterPlan]):
@@ -74,7 +71,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         rendered, declared = cluster_resources(plan), plan.declared
         project = {"project": declared.project}
         known = {**project, "cluster": plan.name, "region": declared.region}
-        made = CloudParts(GcpObject, _RESOURCES, self, name, known)
+        made = gcp_parts(self, name, **known)
         on = [
             made("service", called=service.partition(".")[0], service=service)
             for service in (SERVICES if declared.enable_services else ())
