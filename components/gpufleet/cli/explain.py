@@ -118,9 +118,10 @@ def _explained(pool: Pool, terms: Sequence[Term], usd_per_kwh: float | None) -> 
         f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
         for taint in pool.work_taints
     )
+    bought = ", then ".join(entry.mode for entry in pool.capacity)
     return "\n".join(
         [
-            f"{click.style(pool.name, bold=True)}  {pool.intent.value}, {_buying(pool)}",
+            f"{click.style(pool.name, bold=True)}  {pool.intent.value}, bought as {bought}",
             *(f"  {name:<12} {text}" for name, text in facts if text),
             "  pods ask for",
             *(f"    {one}" for one in (*_requests(pool), *_claims(pool))),
@@ -211,10 +212,6 @@ def _brought_by(pool: Pool) -> str:
         del parts["container toolkit"]  # none is needed
     said = ", ".join(f"{part}: {owner.value}" for part, owner in parts.items())
     return f"{said} (image {pool.image.key})" if pool.image else said
-
-
-def _buying(pool: Pool) -> str:
-    return "bought as " + ", then ".join(entry.mode for entry in pool.capacity)
 
 
 def _machines(pool: Pool) -> str:
