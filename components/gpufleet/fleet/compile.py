@@ -21,7 +21,7 @@ from gpufleet.contract.vgpu import validate_vgpu
 from gpufleet.findings import Finding, Severity, findings_in, ordered
 from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.acceptance import validate_acceptance
-from gpufleet.fleet.addon_plan import network_operator_present, plan_addons
+from gpufleet.fleet.addon_plan import AddonPlanner, network_operator_present
 from gpufleet.fleet.addon_rules import validate_addons, validate_branches
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.balance import validate_balance
@@ -268,9 +268,9 @@ def _add_up_spend(made: Compilation) -> Iterable[Finding]:
 def _plan_addons(made: Compilation) -> Iterable[Finding]:
     """The cluster-wide add-ons."""
     spec, pools = made.spec, made.pools
-    made.addons = plan_addons(
+    made.addons = AddonPlanner(
         spec, made.platform, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
-    )
+    ).plan()
     day = _day(made.as_of) or made.catalogue.about.date
     return [
         *validate_addons(spec, made.platform, pools, made.addons, made.catalogue),
