@@ -64,7 +64,6 @@ def test_bare_configurations_are_recognised():
     # For rules about other objects: the ConfigMap, and the configuration in it.
     assert [type(one) for one in referenced] == [ReferencedObject, ReferencedObject]
     assert isinstance(configuration, KueueConfiguration)
-    assert configuration.waits_for_ready.value is False
 
 
 def test_lists_and_dumps_are_opened():

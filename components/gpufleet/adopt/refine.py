@@ -174,7 +174,8 @@ def _accepted(
     """Without the refused values, one by one, those first at which a refusal points: each is named,
     and the others stay."""
     left_out: list[str] = []
-    for path, value in sorted(leaves(best.pool), key=lambda leaf: leaf[0] not in str(best.refused)):
+    places = str([one.partition(": ")[0] for one in best.refused])
+    for path, value in sorted(leaves(best.pool), key=lambda leaf: f"[0].{leaf[0]}" not in places):
         if not best.refused:
             break
         if within(path, _KEPT):
