@@ -55,8 +55,6 @@ class ServingEngine:
     """Context, libraries and CUDA graphs on one GPU."""
     eager_bytes: int
     """The same without CUDA graphs."""
-    measured_bytes: tuple[int, int]
-    """Lowest and highest measured value on one GPU with CUDA graphs."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -98,7 +96,6 @@ def engine_of(raw: RawRow, sources: SourceTable) -> ServingEngine:
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
         alone_bytes=_bytes(raw["alone_gib"]),
         eager_bytes=_bytes(raw.get("eager_gib", raw["alone_gib"])),
-        measured_bytes=tuple(map(_bytes, raw.get("measured_gib", 2 * [raw["alone_gib"]]))),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
         reserved_output=tuple(raw.get("reserved_output", (whole, whole, 1))),

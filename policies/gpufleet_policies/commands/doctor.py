@@ -20,26 +20,12 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.messages import message, one_line
+from gpufleet_policies.commands.options import options
 
 
 @click.command("doctor")
 @click.argument("dump", metavar="DUMP", required=False)
-@click.option(
-    "--fleet",
-    "declaration",
-    metavar="FILE",
-    help="The declaration: also reports differences from it, and the edits of it.",
-)
-@click.option("--pod", metavar="[NAMESPACE/]NAME", help="Prove why this pod waits, node by node.")
-@click.option("--all", "everything", is_flag=True, help="Every finding, with its evidence.")
-@click.option("--html", metavar="FILE", help="Write one page that needs no other file.")
-@click.option(
-    "--mask", is_flag=True, help="Replace names, images and addresses, to publish the report."
-)
-@click.option("--collect", is_flag=True, help="Print the command that makes a dump, and end.")
-@click.option("--live", is_flag=True, help="Query the cluster of the kubeconfig instead of a dump.")
-@click.option("--kubeconfig", metavar="FILE", help="With --live. Default: that of kubectl.")
-@click.option("--context", metavar="NAME", help="With --live. Default: the current one.")
+@options("doctor")
 @format_option
 def command(
     dump: str | None,

@@ -92,8 +92,6 @@ READERS: dict[tuple[str, str], Reader] = {
     ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
     ("kueue.x-k8s.io", "LocalQueue"): kueue.local_queue,
     ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
-    ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
-    ("scheduling.run.ai", "Queue"): kueue.kai_queue,
     ("trainer.kubeflow.org", "TrainJob"): train_jobs.trainer_object,
     ("trainer.kubeflow.org", "TrainingRuntime"): train_jobs.trainer_object,
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"): train_jobs.trainer_object,

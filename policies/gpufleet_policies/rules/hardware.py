@@ -12,8 +12,7 @@ from gpufleet.cluster.container import GPU
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.partition.grant import Division, Grant, grant
 from gpufleet.rules.context import RuleContext, once
-from gpufleet_policies.money import cheapest_offers, gpu_hour
-from gpufleet_policies.money.prices import GpuOffer, cloud_of
+from gpufleet_policies.money.prices import GpuOffer, cheapest_offers, cloud_of, gpu_hour
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.placement import (
     GPU_LABELS,
