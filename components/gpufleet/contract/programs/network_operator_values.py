@@ -87,7 +87,9 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
         inside = [replace(one, steps=one.steps[1:]) for one in problems]
         report_problems(inside, CODES, report, special=special_code)
         return
-    if moved and not (sections and all(_is_off(values[key]) for key in sections)):
+    # Ignoring a section that deploys nothing loses nothing.
+    off = [value_at(values, f"{key}.deploy") is False for key in sections]
+    if moved and not (off and all(off)):
         report.add(
             "network-operator-section-moved",
             moved[0],
@@ -104,11 +106,6 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
     report_problems(problems, chart_codes(CODES, operator), report)
-
-
-def _is_off(section: Any) -> bool:
-    """Whether a section deploys nothing, so that ignoring it loses nothing."""
-    return (as_mapping(section) or {}).get("deploy") is False
 
 
 def _is_read(key: str, version: tuple[int, ...]) -> bool:
