@@ -68,9 +68,38 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
                 what="dcgm-exporter",
                 blind=f"{place}[{index}].volumeMounts" if _is_blind(container) else "",
             )
+            if locator.kind == "DaemonSet" and not _is_of_chart(document):
+                yield _exporter_program(document, container, locator, f"{place}[{index}]")
             return
         if isinstance(image, str) and locator.kind == "DaemonSet" and _PLUGIN.search(image):
             yield from _device_plugin(document, container, locator, f"{place}[{index}]")
+
+
+def _is_of_chart(document: dict[str, Any]) -> bool:
+    metadata = mapping(document.get("metadata"))
+    helm = mapping(metadata.get("labels")).get("app.kubernetes.io/managed-by") == "Helm"
+    return helm or bool(metadata.get("ownerReferences"))
+
+
+def _exporter_program(
+    document: dict[str, Any], container: Any, locator: Locator, place: str
+) -> Program:
+    """The exporter as a separate DaemonSet: its options under the names of its chart's values. Its
+    release is the second one of the image's tag, 4.6.0 of 4.4.1-4.6.0-ubuntu22.04."""
+    tag = re.search(r"dcgm-exporter:(?:[\d.]+-)?(\d+\.[\d.]+)", str(container["image"]))
+    pods = mapping(inside(document, "spec.template.spec"))
+    names = {"resources": "resources", "env": "extraEnv", "args": "arguments"}
+    given = {name: inside(container, key) for key, name in names.items()}
+    given["tolerations"] = pods.get("tolerations")
+    return Program(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        name="dcgm-exporter",
+        release=fact(tag and tag[1], text, f"{place}.image"),
+        values={"plain": True, "serviceMonitor": {"enabled": False}}
+        | {name: one for name, one in given.items() if one is not None},
+        place=place,
+    )
 
 
 _PLUGIN = re.compile(r"(?:^|/)(?<!rocm/)(?:k8s|nvidia)-device-plugin(?:$|[:@])")
@@ -84,10 +113,9 @@ def _device_plugin(
 ) -> Iterator[Any]:
     """NVIDIA's device plugin as a separate DaemonSet: not made by Helm or an operator."""
     metadata = mapping(document.get("metadata"))
-    helm = mapping(metadata.get("labels")).get("app.kubernetes.io/managed-by") == "Helm"
     words = [*items(inside(container, "command")), *items(inside(container, "args"))]
     program = str(words[0]).rpartition("/")[2] if inside(container, "command") and words else ""
-    if helm or metadata.get("ownerReferences") or program not in ("", "nvidia-device-plugin"):
+    if _is_of_chart(document) or program not in ("", "nvidia-device-plugin"):
         return
     options = read_options([one for one in words if isinstance(one, str)])
     variables = {

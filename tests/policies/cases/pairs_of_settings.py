@@ -24,6 +24,17 @@ _HAMI = {"devicePlugin": {"nvidiaNodeSelector": {"pool": "a"}}}
 _PARTS = {f"{CONTAINER}.resources.limits": {"nvidia.com/gpu": 2, "nvidia.com/gpumem": 3000}}
 _ONE_PART = {f"{CONTAINER}.resources.limits": {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000}}
 _SLICE = {f"{CONTAINER}.resources.limits": {"nvidia.com/mig-1g.10gb": 1}}
+
+
+def exporter(memory: str) -> Thing:
+    image = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.6.0-ubuntu22.04"
+    container = {"name": "e", "image": image, "resources": {"limits": {"memory": memory}}}
+    labels = {"app": "exporter"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return of_kind("DaemonSet", "apps/v1", "exporter", spec, namespace="monitoring")
+
+
 _NO_GPU = {f"{CONTAINER}.resources.limits": {"memory": "32Gi"}}
 _NVIDIA = {"spec.template.spec.runtimeClassName": "nvidia"}
 _BLACKWELL = {"nvidia.com/mig.capable": "true", "nvidia.com/gpu.present": "true"}
@@ -151,6 +162,14 @@ CASES = (
         "takes those that NVIDIA_VISIBLE_DEVICES names",
         ADVICE,
         alongside=(operator("v26.3.1", _STRICT),),
+    ),
+    # pytorch/ci-infra#799: the exporter as a DaemonSet of one's own.
+    Case(
+        "exporter-memory-too-small",
+        exporter("1Gi"),
+        exporter("256Mi"),
+        "may take 256Mi",
+        ADVICE,
     ),
     Case(
         "exporter-memory-too-small",
