@@ -128,7 +128,8 @@ def _device_plugin(
     strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
     pods = mapping(inside(document, "spec.template.spec"))
     tag = re.search(r"(?<!sha256):([^/@:]+)(?:@|$)", str(container["image"]))
-    values: dict[str, Any] = {key: pods.get(key) or {} for key in ("nodeSelector", "affinity")}
+    kept = ("nodeSelector", "affinity", "runtimeClassName")
+    values: dict[str, Any] = {key: pods.get(key) or {} for key in kept} | {"arguments": words}
     values["tolerations"] = items(pods.get("tolerations"))
     given = Program(
         locator=locator,

@@ -163,6 +163,15 @@ CASES = (
         ADVICE,
         alongside=(operator("v26.3.1", _STRICT),),
     ),
+    # llm-d/llm-d-deployer#273: the device plugin has a RuntimeClass, the pods have none.
+    Case(
+        "runtime-class-of-operator-gone",
+        job({**_NVIDIA}),
+        job(),
+        "names no runtimeClassName, and Release gpu/nvidia-device-plugin needs",
+        ADVICE,
+        alongside=(plugin({"runtimeClassName": "nvidia"}),),
+    ),
     # pytorch/ci-infra#799: the exporter as a DaemonSet of one's own.
     Case(
         "exporter-memory-too-small",
