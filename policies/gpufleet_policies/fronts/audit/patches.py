@@ -53,7 +53,7 @@ def object_patches(
             file,
             line,
             name,
-            _rules(findings),
+            tuple(dict.fromkeys(one.code for one in findings)),
             _operations(findings),
             tuple(creation for one in findings for creation in one.creates),
         )
@@ -73,10 +73,6 @@ def _ends_runs(operation: Operation) -> bool:
     if isinstance(value, Mapping):
         written.update(str(key) for key in cast("Mapping[Any, Any]", value))
     return operation["op"] != "remove" and not ENDS_RUNS.isdisjoint(written)
-
-
-def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.code for one in findings))
 
 
 def _operations(findings: Iterable[Finding]) -> tuple[Operation, ...]:
