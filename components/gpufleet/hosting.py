@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -15,36 +16,7 @@ from gpufleet.components_base.resource_plugin import ResourceServicer, serve_plu
 from gpufleet.platforms.registry import platform_resource
 
 VERSION = "0.1.0"
-PACKAGE: dict[str, Any] = {
-    "displayName": "GPU Fleet",
-    "description": "One declaration provisions, partitions, queues and polices GPU fleets on EKS, "
-    "GKE, vSphere and OpenShift.",
-    "publisher": "gpufleet",
-    "license": "Apache-2.0",
-    "keywords": [
-        "pulumi",
-        "gpu",
-        "kubernetes",
-        "mig",
-        "karpenter",
-        "kueue",
-        "category/infrastructure",
-        "kind/component",
-    ],
-    "language": {
-        "nodejs": {"packageName": "@gpufleet/gpufleet"},
-        "go": {"importBasePath": "gpufleet.dev/sdk/go/gpufleet"},
-        # `pulumi-gpufleet` is the distribution of the components themselves.
-        "python": {
-            "packageName": "gpufleet_sdk",
-            "pyproject": {"enabled": True},
-            "readme": "The components of GPU Fleet for Python programs that do not install "
-            "`pulumi-gpufleet` itself.",
-        },
-        "csharp": {"rootNamespace": "GpuFleet", "packageReferences": {"Pulumi": "3.*"}},
-        "java": {"basePackage": "dev.gpufleet"},
-    },
-}
+PACKAGE: dict[str, Any] = json.loads(Path(__file__).with_name("package.json").read_bytes())
 """Metadata of the package and of its SDKs. Addresses are those of the release
 (`components/addresses.json`)."""
 

@@ -13,38 +13,18 @@ Pulumi's documentation; these mocks also return outputs of the cloud, and record
 """
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import pulumi.runtime
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
 from pulumi.runtime.stack import wait_for_rpcs
 
-MADE: dict[str, dict[str, Any]] = {
-    "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
-    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
-    "aws:ec2/placementGroup:PlacementGroup": {"name": "made-placement-group"},
-    "aws:eks/cluster:Cluster": {
-        "endpoint": "https://made.example",
-        "certificateAuthority": {"data": "Q0E="},
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
-    },
-    "aws:eks/nodeGroup:NodeGroup": {
-        "nodeGroupName": "made-node-group",
-        "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
-    },
-    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
-    "aws:sqs/queue:Queue": {
-        "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
-        "name": "made-queue",
-        "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
-    },
-    "gcp:container/cluster:Cluster": {
-        "endpoint": "203.0.113.9",
-        "masterAuth": {"clusterCaCertificate": "Q0E="},
-    },
-}
+_OUTPUTS = Path(__file__).with_name("testing_outputs.json")
+MADE: dict[str, dict[str, Any]] = json.loads(_OUTPUTS.read_bytes())
 """Type of a resource -> outputs that the cloud sets. Inputs of that name have precedence."""
 ANSWERED: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
 """Function -> its result in an empty cloud."""

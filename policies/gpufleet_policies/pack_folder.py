@@ -19,7 +19,7 @@ class PackFolder:
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
-    changed: tuple[str, ...]
+    refused: tuple[str, ...]
     """Files with other contents than ours: nothing was written at all."""
     local: bool = False
     """Whether requirements.txt names a file of this machine, which other machines lack."""

@@ -14,10 +14,9 @@ import pytest
 import yaml
 
 from gpufleet.findings import Level
-from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
 from gpufleet_policies.rule_evidence import FILE, RuleEvidence, rule_evidence
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.checked import CONFIG_RULES
 from gpufleet_policies.rules.registry import PACK_RULES, RULES
 from tests.corpus.audits import CORPORA
 from tests.policies.objects import CONTAINER, deployment, findings
@@ -25,10 +24,6 @@ from tests.policies.test_user_reports import REPORTS
 from tools.rule_pages import pages, reference
 
 HERE = Path(__file__).parent
-OTHER_LINTERS = {
-    "gpu-pod-without-cpu-memory": "kube-linter unset-cpu-requirements, unset-memory-requirements",
-}
-"""Rules that a general linter has as well."""
 _REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 
 
@@ -65,13 +60,6 @@ def _is_file(source: str) -> bool:
 def test_the_reference_links_the_evidence() -> None:
     text = reference() + "".join(pages().values())
     assert [one for one in rule_evidence().values() if one.link not in text] == []
-
-
-def test_what_another_linter_says_as_well_is_quiet() -> None:
-    rules = {rule.id: rule for rule in RULES}
-    for name in OTHER_LINTERS:
-        levels = rules[name].levels
-        assert levels[Profile.DEV] is levels[Profile.PROD] is Level.OFF, name
 
 
 def test_rules_of_vendors_formats_name_their_source() -> None:

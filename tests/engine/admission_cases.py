@@ -41,10 +41,6 @@ def _of_pods() -> list[Case]:
         shared = {"limits": {"nvidia.com/gpu.shared": "2"}}
         found += [
             ("shared-gpu-request-over-one", _resources(kind, **shared)),
-            (
-                "gpu-pod-without-cpu-memory",
-                make(pod_spec(container(resources={"limits": {"nvidia.com/gpu": 1}}))),
-            ),
             ("gpu-idle-command", make(pod_spec(container(command=["sleep", "infinity"], args=[])))),
             ("gpu-idle-command", make(pod_spec(container(command=["sh", "-c"], args=[_LOOP])))),
             (

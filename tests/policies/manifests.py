@@ -240,3 +240,29 @@ MAKERS: dict[tuple[str, str], Callable[[random.Random], dict[str, Any]]] = {
     ("v1", "ConfigMap"): lambda dice: {"data": {"seed": str(dice.random())}},
 }
 """apiVersion and kind -> what makes the rest of an object."""
+
+VLLM = """\
+# the chat service
+apiVersion: v1
+kind: Namespace
+metadata: {name: ml, labels: {environment: prod}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: chat
+  namespace: ml
+  annotations: {gpufleet.dev/mode: inference}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      containers:
+        - name: server
+          image: docker.io/vllm/vllm-openai:v0.11.0
+          resources:
+            requests: {cpu: "4", memory: 16Gi}
+            limits: {nvidia.com/gpu: 2}
+"""

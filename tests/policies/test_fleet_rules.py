@@ -41,29 +41,8 @@ def test_budget_missing_is_refused_in_production_only():
     assert "Instead: write `budget: {usdPerHour: 117}`" in found.text
     assert "can cost 85,211 USD per month (all pools at nodes.max, 730 h)" in found.text
     assert findings(fleet({**without, "environment": "dev"})) == []
-    settled = {"thresholds": {"budgetUsdPerHour": 500}}
+    settled = {"budgets": {"*": {"exposureUsdPerHour": 500}}}
     assert findings(fleet(without), settings=settled) == []
-
-
-def test_budget_of_the_policy_settings_stops_a_dearer_fleet():
-    settings = {"thresholds": {"budgetUsdPerHour": 100}}
-    found = only(findings(usual_fleet(), settings=settings), "gpu-budget-exceeded")
-    assert found.level is Level.MANDATORY
-    assert (
-        "all pools at nodes.max cost 116.73 USD/h; the policy's budgetUsdPerHour is 100.00 "
-        "USD/h" in found.text
-    )
-    assert "12,211 USD per month (the part above the budget" in found.text
-    assert "make training (55.04 USD/h a node) smaller or cheaper" in found.text
-
-
-def test_budget_names_the_number_of_nodes_that_fits():
-    settings = {"thresholds": {"budgetUsdPerHour": 200}}
-    found = only(
-        findings(fleet({"pools[2].nodes.max": 4, "budget.usdPerHour": 400}), settings=settings),
-        "gpu-budget-exceeded",
-    )
-    assert "lower pools[2].nodes.max of training from 4 to 2, or raise the budget" in found.text
 
 
 def test_large_node_for_notebooks_must_go_to_zero():

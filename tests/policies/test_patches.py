@@ -15,10 +15,10 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
+from tests.policies.cases.jobs import PYTORCH
 from tests.policies.cases.parallelism import server
 from tests.policies.cases.pools import QUIET, gke_pool, karpenter, node_group
 from tests.policies.cases.sharing import GPU_SHARING
-from tests.policies.cases.training_jobs import PYTORCH
 from tests.policies.cases.workloads import LIMITS, REQUESTS
 from tests.policies.objects import REMOVE, TODAY, changed
 from tests.policies.test_remediation import applied

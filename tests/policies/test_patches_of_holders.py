@@ -57,7 +57,7 @@ def test_the_smallest_size_of_a_cluster_s_pool_is_lowered_there():
 
 @pytest.mark.parametrize("labels", [{}, {"labels": {"app": "x"}}])
 def test_a_job_is_labelled_with_the_queue_and_a_chart_is_not(labels: dict[str, Any]):
-    from gpufleet_policies.rules.training_jobs import queue_patch
+    from gpufleet_policies.rules.jobs import queue_patch
     from tests.policies.objects import DEPLOYMENT, workload
 
     document = {**DEPLOYMENT, "metadata": {"name": "train", "namespace": "ml", **labels}}

@@ -319,13 +319,6 @@ def test_a_file_of_layouts_is_judged_for_what_a_pool_selects():
 
 
 def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
-    server = deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL})
-    here = node_group()
-    dear = {"instanceTypes": ["g6e.xlarge"], "nodeGroupName": "dear"}
-    assert "gpu-type-pinned-by-nothing" in said(server, here, node_group(dear, "dear"))
-    elsewhere = node_group({**dear, "clusterName": "other"}, "dear")
-    assert "gpu-type-pinned-by-nothing" not in said(server, here, elsewhere)
-    assert "gpu-type-pinned-by-nothing" not in said(server, here, gke_pool())
     shared = node_group({"labels": {"nvidia.com/device-plugin.config": "shared"}})
     config = plugin_config(renameByDefault=False)
     whole = node_group({"nodeGroupName": "whole", "clusterName": "other"}, "whole")

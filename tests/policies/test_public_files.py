@@ -208,29 +208,6 @@ def test_the_ray_cluster_of_a_production_stack_has_a_head_too(said):
     assert set(said(more, "values-15-a.yaml")) == {"gpu-count-below-parallelism"}
 
 
-HUB = """
-hub: {db: {}}
-cull: {enabled: true}
-singleuser:
-  profileList:
-  - display_name: GPU
-    slug: gpu
-    kubespawner_override:
-      cpu_guarantee: 4
-      mem_guarantee: 24G
-      extra_resource_limits: {nvidia.com/gpu: "1"}
-"""
-
-
-def test_profiles_of_jupyterhub_say_their_cpu_and_memory(said):
-    """awslabs/ai-on-eks, infra/base/terraform/helm-values/jupyterhub-values-dummy.yaml."""
-    rule = "gpu-pod-without-cpu-memory"
-    on = {"rules": {rule: "advisory"}}
-    assert rule not in said(HUB, "jupyterhub-values.yaml", **on)
-    without = HUB.replace("      cpu_guarantee: 4\n", "")
-    assert rule in said(without, "jupyterhub-values.yaml", **on)
-
-
 JOB = """
 apiVersion: batch/v1
 kind: Job

@@ -16,7 +16,6 @@ PATCHED = {
     "gpu-cronjob-overlaps",
     "gpu-job-without-deadline",
     "gpu-on-control-process",
-    "gpu-pod-without-cpu-memory",
     "gpu-request-differs-from-limit",
     "gpu-request-without-limit",
     "dra-claim-unused",

@@ -6,7 +6,6 @@ from gpufleet.findings import Level
 from tests.policies.objects import (
     CONTAINER,
     DEPLOYMENT,
-    REMOVE,
     STRICT,
     changed,
     deployment,
@@ -103,17 +102,6 @@ def test_two_whole_names_on_a_pool_that_keeps_the_name():
     pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "small", "spec.replicas": 2}
     found = findings(deployment({LIMITS: {"nvidia.com/gpu": 2}, **pinned}), alongside=fleet(kept))
     assert "shared-gpu-request-over-one" in ids(found)
-
-
-def test_gpu_without_cpu_and_memory():
-    found = only(
-        findings(deployment({f"{CONTAINER}.resources.requests": REMOVE}), settings=STRICT),
-        "gpu-pod-without-cpu-memory",
-    )
-    assert "requests a GPU and no cpu and no memory" in found.text
-    limits = {"nvidia.com/mig-1g.10gb": "1", "cpu": "4", "memory": "16Gi"}
-    either = {f"{CONTAINER}.resources": {"limits": limits}}
-    assert findings(deployment(either), settings=STRICT) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
 from tests.policies.cases.control_pods import HEAD, RAY
 from tests.policies.cases.device_claims import BOTH, CHANNEL
-from tests.policies.cases.training_jobs import PYTORCH
+from tests.policies.cases.jobs import PYTORCH
 from tests.policies.cases.workloads import (
     CONTAINER,
     LIMITS,

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import kueue_configuration
 import machines
 import yaml
 from embedded import embedded
 from pruning import OPEN, Schema, pruned
 from sharing import shared
 from sources import Source
-
 
 OWN = Path(__file__).parent / "definitions"
 
@@ -20,7 +20,8 @@ def definitions(source: Source, crds: Path, modules: Path, core: Schema) -> list
     files = sorted({file for pattern in source.files for file in folder.glob(pattern)})
     if not files:
         raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")
-    documents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    documents = [one for text in texts for one in yaml.safe_load_all(text)]
     found = [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
     for one in found if source.own else ():
         for version in one["spec"]["versions"]:
@@ -28,7 +29,11 @@ def definitions(source: Source, crds: Path, modules: Path, core: Schema) -> list
             body["openAPIV3Schema"] = embedded(
                 body["openAPIV3Schema"], one.get("parts", {}), core["$defs"]
             )
-    return [*found, *(machines.definitions(folder) if source.machines else ())]
+    return [
+        *found,
+        *(machines.definitions(folder) if source.machines else ()),
+        *(kueue_configuration.definitions(folder) if source.configuration else ()),
+    ]
 
 
 def group_file(source: Source, found: list[Schema]) -> Schema:

@@ -20,6 +20,8 @@ class Source:
     module: str = ""
     machines: bool = False
     """Whether the types that a MachineSet embeds are of this file, too."""
+    configuration: bool = False
+    """Whether the configuration of Kueue's manager is of this file, too."""
     own: bool = False
     """Whether the files are those of the folder `definitions` here, written from the vendor's."""
     commit: str = ""
@@ -38,7 +40,7 @@ SOURCES: dict[str, Source] = {
         "ai-dynamo/dynamo",
         "0fddc01",
         "deploy/operator/api/v1alpha1",
-        ("nvidia.com_dynamographdeployments.yaml",),
+        ("nvidia.com_dynamographdeployment*.yaml",),
         own=True,
         commit="0fddc01b37244c4cfa5bcfd1c2e4f1a577ee833c",
         date="2026-11-29",
@@ -121,6 +123,7 @@ SOURCES: dict[str, Source] = {
         "config/components/crd/bases",
         ("config/components/crd/bases/*.yaml",),
         module="sigs.k8s.io/kueue@v0.19.2",
+        configuration=True,
     ),
     "keda.sh": Source("kedacore/keda", "v2.20.2", "config/crd/bases", ("keda.sh_*.yaml",)),
     "monitoring.coreos.com": Source(
@@ -249,10 +252,58 @@ SOURCES: dict[str, Source] = {
         "NVIDIA/KAI-Scheduler",
         "2e41494",
         "deployments/kai-scheduler/crds",
-        ("scheduling.run.ai_*.yaml",),
+        ("scheduling.run.ai_*.yaml", "kai.scheduler_*.yaml"),
         own=True,
         commit="2e41494e8192133e8325945c66b27f85ade2a395",
         date="2026-11-23",
+    ),
+    "scheduling.volcano.sh": Source(
+        "volcano-sh/apis",
+        "v1.14.0",
+        "pkg/apis/scheduling/v1beta1",
+        ("scheduling.volcano.sh_*.yaml",),
+        own=True,
+        date="2026-11-30",
+    ),
+    "gateway.networking.k8s.io": Source(
+        "kubernetes-sigs/gateway-api",
+        "v1.6.0",
+        "config/crd/experimental",
+        ("*_gateways.yaml", "*_httproutes.yaml", "*_referencegrants.yaml"),
+        module="sigs.k8s.io/gateway-api@v1.6.0/config/crd/experimental",
+        date="2026-11-30",
+    ),
+    "inference.networking.k8s.io": Source(
+        "kubernetes-sigs/gateway-api-inference-extension",
+        "v1.3.0",
+        "config/crd/bases",
+        ("inference.networking.k8s.io_*.yaml",),
+        own=True,
+        date="2026-11-30",
+    ),
+    "inference.networking.x-k8s.io": Source(
+        "kubernetes-sigs/gateway-api-inference-extension",
+        "v1.3.0",
+        "config/crd/bases",
+        ("inference.networking.x-k8s.io_*.yaml",),
+        own=True,
+        date="2026-11-30",
+    ),
+    "production-stack.vllm.ai": Source(
+        "vllm-project/production-stack",
+        "a6c01db",
+        "operator/config/default.yaml",
+        ("production-stack.vllm.ai_*.yaml",),
+        own=True,
+        date="2026-11-30",
+    ),
+    "nfd.k8s-sigs.io": Source(
+        "kubernetes-sigs/node-feature-discovery",
+        "v0.18.3",
+        "deployment/base/nfd-crds",
+        ("nfd-api-crds.yaml",),
+        module="sigs.k8s.io/node-feature-discovery@v0.18.3/deployment/base/nfd-crds",
+        date="2026-11-30",
     ),
     "leaderworkerset.x-k8s.io": Source(
         "kubernetes-sigs/lws",

@@ -49,7 +49,8 @@ class DraDriver(GpuComponent[FleetPlan]):
         release = self._release(name, plan, chart) if needs_dra_driver(fleet) else None
         classes = device_classes(fleet)
         for manifest in (*classes, *device_taint_rules(fleet)):
-            self._device_class(name, manifest)
+            opts = pulumi.ResourceOptions(parent=self, aliases=_other_versions(manifest))
+            ManifestObject(f"{name}-{manifest['metadata']['name']}", manifest, opts)
         for manifest in (*claims(fleet), *compute_domains(fleet)):
             self._claim(name, manifest, release)
         return {
@@ -76,11 +77,6 @@ class DraDriver(GpuComponent[FleetPlan]):
             values=dra_release_values(fleet),
             depends_on=before,
         )
-
-    def _device_class(self, name: str, manifest: Manifest) -> None:
-        made = manifest["metadata"]["name"]
-        options = pulumi.ResourceOptions(parent=self, aliases=_other_versions(manifest))
-        ManifestObject(f"{name}-{made}", manifest, options)
 
     def _claim(self, name: str, manifest: Manifest, release: HelmRelease | None) -> None:
         metadata = manifest["metadata"]

@@ -60,7 +60,8 @@ class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
     def _make(self, name: str, plan: NetworkOperatorPlan) -> Mapping[str, object]:
         namespace = plan.namespace
         if namespace is None:
-            namespace = self._namespace(name, plan.network.namespace)
+            made_in = operator_namespace(self, name, f"{name}-namespace", plan.network.namespace)
+            namespace = made_in.metadata["name"]
         release = chart_release(
             self,
             f"{name}-release",
@@ -86,10 +87,6 @@ class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
                 f"{one['spec']['networkNamespace']}/{one['metadata']['name']}" for one in made
             ],
         }
-
-    def _namespace(self, name: str, called: str) -> pulumi.Output[str]:
-        made = operator_namespace(self, name, f"{name}-namespace", called)
-        return made.metadata["name"]
 
     def _policy(
         self, name: str, document: dict[str, Any], wait: bool, release: pulumi.Resource

@@ -1,9 +1,10 @@
 """The catalogue of one edition: tables parsed on first use, look-ups with helpful errors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from gpufleet.catalogue import (
     gpu_rows,
@@ -16,7 +17,7 @@ from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
 from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, feature_tables
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.gpu import Gpu, MigGeometry, VgpuBoard
+from gpufleet.catalogue.gpu import Gpu, IdlePower, MigGeometry, VgpuBoard
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
 from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.lookup import (
@@ -33,7 +34,7 @@ from gpufleet.catalogue.lookup import (
 from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable
-from gpufleet.catalogue.serving_engine import ServingEngine, engine_table
+from gpufleet.catalogue.serving_engine import ServingEngine, engine_of
 from gpufleet.catalogue.software import Chart, NodeImage, Package
 from gpufleet.catalogue.source import SourceEntry
 from gpufleet.catalogue.transitions import Transition, transition_table
@@ -72,6 +73,13 @@ class Catalogue:
         merged.update({row[name]: row for row in own})
         return list(merged.values())
 
+    def _named(self, table: str, key: str, make: Callable[..., Any]) -> Mapping[str, Any]:
+        """The rows of a table by their names; `make` is their type, or reads a line with the
+        sources."""
+        if isinstance(make, type):
+            make = partial(source_rows.sourced, make)
+        return frozen({raw[key]: make(raw, self.sources) for raw in self.rows(table)})
+
     @cached_property
     def about(self) -> Edition:
         """Name, date and notes of the edition."""
@@ -91,10 +99,9 @@ class Catalogue:
     @cached_property
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
-        idle, boards = self.rows("idle-power"), self.vgpu_boards
-        return gpu_rows.gpu_table(
-            self.rows("gpus"), self.geometries, boards, idle, self.drivers, self.sources
-        )
+        idle = self._named("idle-power", "gpu", IdlePower)
+        parts = {"mig": self.geometries, "vgpu": self.vgpu_boards, "idle": idle}
+        return self._named("gpus", "key", partial(gpu_rows.gpu_of, parts, self.drivers))
 
     @cached_property
     def drivers(self) -> DriverTable:
@@ -112,25 +119,22 @@ class Catalogue:
     @cached_property
     def vgpu_boards(self) -> Mapping[str, VgpuBoard]:
         """vGPU types by GPU key, if known."""
-        return gpu_rows.vgpu_table(self.rows("vgpu"), self.sources)
+        return self._named("vgpu", "gpu", gpu_rows.vgpu_board)
 
     @cached_property
     def clouds(self) -> Mapping[str, Cloud]:
         """Clouds that sell machine types, by key."""
-        rows = read_rows(self.folder, "clouds")
-        return frozen({raw["key"]: source_rows.sourced(Cloud, raw, self.sources) for raw in rows})
+        return self._named("clouds", "key", Cloud)
 
     @cached_property
     def instances(self) -> Mapping[str, InstanceType]:
         """Machine types of all clouds by name."""
         table: dict[str, InstanceType] = {}
-        advisor = self.rows("spot-advisor-aws")
-        for cloud in self.clouds:
-            if self.clouds[cloud].sold != "table":
-                continue
-            rows = self.rows(f"instances-{cloud}")
-            prices = self._prices_of(cloud)
-            table.update(gpu_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
+        advisor = {raw["instance"]: raw for raw in self.rows("spot-advisor-aws")}
+        for cloud, row in self.clouds.items():
+            if row.sold == "table":
+                make = partial(gpu_rows.instance_of, cloud, self._prices_of(cloud), advisor)
+                table |= self._named(f"instances-{cloud}", "name", make)
         return frozen(table)
 
     def _prices_of(self, cloud: str) -> PriceTable:
@@ -180,27 +184,27 @@ class Catalogue:
     @cached_property
     def models(self) -> Mapping[str, Model]:
         """Language models by name."""
-        return software_rows.model_table(self.rows("models"), self.sources)
+        return self._named("models", "name", software_rows.model_of)
 
     @cached_property
     def engines(self) -> Mapping[str, ServingEngine]:
         """Inference engines by name."""
-        return engine_table(read_rows(self.folder, "engines"), self.sources)
+        return self._named("engines", "key", engine_of)
 
     @cached_property
     def charts(self) -> Mapping[str, Chart]:
         """Helm chart pins by chart name."""
-        return software_rows.chart_table(self.rows("charts"), self.sources)
+        return self._named("charts", "name", software_rows.chart_of)
 
     @cached_property
     def packages(self) -> Mapping[str, Package]:
         """Operators in the catalogues of Operator Lifecycle Manager, by name."""
-        return software_rows.package_table(self.rows("packages"), self.sources)
+        return self._named("packages", "name", Package)
 
     @cached_property
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
-        return software_rows.image_table(self.rows("images"), self.sources)
+        return self._named("images", "key", software_rows.image_of)
 
     @cached_property
     def attached(self) -> price_rows.AttachedPrices:

@@ -12,13 +12,12 @@ from gpufleet.catalogue.gpu import (
     EVIDENCE_ORDER,
     Evidence,
     Gpu,
-    IdlePower,
     MigGeometry,
     MigProfile,
     Rates,
     VgpuBoard,
 )
-from gpufleet.catalogue.instance import AWS, Accelerator, HostLimit, InstanceType, Price
+from gpufleet.catalogue.instance import AWS, Accelerator, HostLimit, InstanceType
 from gpufleet.catalogue.price_rows import ON_DEMAND, OTHER_OPTIONS, SPOT, PriceTable, unknown_price
 from gpufleet.catalogue.software_rows import capability_of
 from gpufleet.catalogue.source_rows import SourceTable, fact_of, source_of, sourced
@@ -28,30 +27,8 @@ GIGA = 10**9
 TERA = 10**12
 
 
-def gpu_table(
-    gpus: Iterable[RawRow],
-    geometries: Mapping[str, MigGeometry],
-    vgpu_boards: Mapping[str, VgpuBoard],
-    idle: Iterable[RawRow],
-    drivers: DriverTable,
-    sources: SourceTable,
-) -> FrozenDict[str, Gpu]:
-    """All GPUs by key, in the order of the file: oldest NVIDIA part first, other vendors last."""
-    power = {raw["gpu"]: sourced(IdlePower, raw, sources) for raw in idle}
-
-    def parts(key: str) -> dict[str, Any]:
-        tables = {"mig": geometries, "vgpu": vgpu_boards, "idle": power}
-        return {name: table.get(key) for name, table in tables.items()}
-
-    return frozen({raw["key"]: _gpu(raw, parts(raw["key"]), drivers, sources) for raw in gpus})
-
-
-def vgpu_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, VgpuBoard]:
-    """The vGPU types of every GPU that has some, by GPU key."""
-    return frozen({raw["gpu"]: _vgpu_board(raw, sources) for raw in rows})
-
-
-def _vgpu_board(raw: RawRow, sources: SourceTable) -> VgpuBoard:
+def vgpu_board(raw: RawRow, sources: SourceTable) -> VgpuBoard:
+    """The vGPU types of a GPU."""
     mixed = raw.get("mixed_size")
     own = {} if mixed is None else {"mixed_size": frozen({int(gb): n for gb, n in mixed.items()})}
     return sourced(VgpuBoard, raw, sources, **own)
@@ -87,7 +64,10 @@ def _profile(raw: RawRow, sources: SourceTable) -> MigProfile:
     )
 
 
-def _gpu(raw: RawRow, parts: Mapping[str, Any], drivers: DriverTable, sources: SourceTable) -> Gpu:
+def gpu_of(
+    parts: Mapping[str, Mapping[str, Any]], drivers: DriverTable, raw: RawRow, sources: SourceTable
+) -> Gpu:
+    """One GPU, with its rows of the tables `parts`, by the names of its fields."""
     rates = frozen({board: _rates(line) for board, line in raw.get("boards", {}).items()})
     first = next(iter(rates.values()), None)
     boards = raw.get("pci", {})
@@ -105,7 +85,7 @@ def _gpu(raw: RawRow, parts: Mapping[str, Any], drivers: DriverTable, sources: S
         pci_boards=frozen(boards),
         generation=None if capability is None else drivers.generations.get(capability),
         support=drivers.gpus.get(raw["key"]),
-        **parts,
+        **{name: table.get(raw["key"]) for name, table in parts.items()},
     )
 
 
@@ -130,61 +110,41 @@ GIB = 2**30
 GB = 10**9
 
 
-def instance_rows(
+def instance_of(
     cloud: str,
-    rows: Iterable[RawRow],
     prices: PriceTable,
-    advisor: Iterable[RawRow],
-    sources: SourceTable,
-) -> dict[str, InstanceType]:
-    """The instance types of one cloud by name, in the order of the file."""
-    advice = {raw["instance"]: raw for raw in advisor}
-    return {
-        raw["name"]: _instance(cloud, raw, prices, advice.get(raw["name"]), sources) for raw in rows
-    }
-
-
-def _instance(
-    cloud: str,
+    advisor: Mapping[str, RawRow],
     raw: RawRow,
-    prices: PriceTable,
-    advice: RawRow | None,
     sources: SourceTable,
 ) -> InstanceType:
-    source = source_of(raw, sources)
-    network = raw.get("network_gbps")
-
-    def price(option: str) -> Price:
-        known = prices.get((raw["name"], option))
-        return known[0] if known else unknown_price(source)
-
+    """One machine type of a cloud."""
+    source, advice = source_of(raw, sources), advisor.get(raw["name"])
+    known = {
+        option: prices[raw["name"], option][0]
+        for option in (ON_DEMAND, SPOT, *OTHER_OPTIONS)
+        if (raw["name"], option) in prices
+    }
+    network, limit = raw.get("network_gbps"), raw.get("host_limit")
+    local = ("local_nvme_gb", GB) if cloud == AWS else ("local_ssd_gib", GIB)
     return fact_of(
         InstanceType,
         raw,
         source=source,
         cloud=cloud,
-        memory_bytes=_bytes(raw, "memory_gib", GIB),
+        memory_bytes=_times(raw.get("memory_gib"), GIB),
         accelerator=_accelerator(raw),
         network_gbps=None if network is None else Decimal(network),
         efa_interfaces=raw.get("efa_interfaces") if cloud == AWS else 0,
-        local_nvme_bytes=_bytes(raw, "local_nvme_gb", GB)
-        if cloud == AWS
-        else _bytes(raw, "local_ssd_gib", GIB),
-        on_demand=price(ON_DEMAND),
-        spot=price(SPOT),
+        local_nvme_bytes=_times(raw.get(local[0]), local[1]),
+        on_demand=known.pop(ON_DEMAND, None) or unknown_price(source),
+        spot=known.pop(SPOT, None) or unknown_price(source),
         purchase_options=frozenset(raw.get("buy", ())),
         spot_interruption=advice["interruption"] if advice else None,
         spot_saving_percent=advice["saving_percent"] if advice else None,
         spot_advisor_region=advice["region"] if advice else None,
         spot_advisor_source=source_of(advice, sources) if advice else None,
-        other_prices=frozen(
-            {
-                option: prices[raw["name"], option][0]
-                for option in OTHER_OPTIONS
-                if (raw["name"], option) in prices
-            }
-        ),
-        host_limit=_host_limit(raw.get("host_limit")),
+        other_prices=frozen(known),
+        host_limit=None if limit is None else HostLimit(limit["vcpu"], limit["memory_gb"] * GB),
     )
 
 
@@ -193,15 +153,6 @@ def _accelerator(raw: RawRow) -> Accelerator:
         Accelerator,
         raw,
         fraction=Fraction(raw.get("fraction", 1)),
-        memory_bytes=_bytes(raw, "device_mib", MIB),
+        memory_bytes=_times(raw.get("device_mib"), MIB),
         nominal_gb=raw.get("device_gb"),
     )
-
-
-def _host_limit(raw: Mapping[str, int] | None) -> HostLimit | None:
-    return None if raw is None else HostLimit(raw["vcpu"], raw["memory_gb"] * GB)
-
-
-def _bytes(raw: RawRow, name: str, unit: int) -> int | None:
-    value = raw.get(name)
-    return None if value is None else round(value * unit)

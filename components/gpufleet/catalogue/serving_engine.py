@@ -1,13 +1,11 @@
 """Type and lines of the engine table: GPU memory of an inference engine besides its cache."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import SourceTable, sourced
 
@@ -57,8 +55,6 @@ class ServingEngine:
     """Context, libraries and CUDA graphs on one GPU."""
     eager_bytes: int
     """The same without CUDA graphs."""
-    measured_bytes: tuple[int, int]
-    """Lowest and highest measured value on one GPU with CUDA graphs."""
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
@@ -89,12 +85,8 @@ class ServingEngine:
         return None
 
 
-def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, ServingEngine]:
-    """All engines by key."""
-    return frozen({raw["key"]: _engine(raw, sources) for raw in rows})
-
-
-def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
+def engine_of(raw: RawRow, sources: SourceTable) -> ServingEngine:
+    """A generation of an engine."""
     whole = float(raw.get("keeps_whole", False))
     return sourced(
         ServingEngine,
@@ -104,7 +96,6 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
         alone_bytes=_bytes(raw["alone_gib"]),
         eager_bytes=_bytes(raw.get("eager_gib", raw["alone_gib"])),
-        measured_bytes=tuple(map(_bytes, raw.get("measured_gib", 2 * [raw["alone_gib"]]))),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
         reserved_output=tuple(raw.get("reserved_output", (whole, whole, 1))),

@@ -1,4 +1,4 @@
-"""Lines of charts, drivers, images, models and packages.jsonl -> their rows."""
+"""Lines of charts, drivers, images and models.jsonl -> their rows."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -11,55 +11,39 @@ from gpufleet.catalogue.driver_support import (
     OperatorRelease,
 )
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.frozen import FrozenDict, frozen
+from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.language_model import Model
-from gpufleet.catalogue.software import Chart, ChartImage, NodeImage, Package
+from gpufleet.catalogue.software import Chart, ChartImage, NodeImage
 from gpufleet.catalogue.source_rows import SourceTable, fact_of, sourced
 
 BILLION = 10**9
 
 
-def chart_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Chart]:
-    """All chart pins by name."""
-    return frozen({raw["name"]: _chart(raw, sources) for raw in rows})
-
-
-def image_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, NodeImage]:
-    """All node images by key."""
-    return frozen({raw["key"]: _image(raw, sources) for raw in rows})
-
-
-def model_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Model]:
-    """All language models by name."""
-    return frozen({raw["name"]: _model(raw, sources) for raw in rows})
-
-
-def package_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Package]:
-    """All packages of Operator Lifecycle Manager by name."""
-    return frozen({raw["name"]: sourced(Package, raw, sources) for raw in rows})
-
-
-def _chart(raw: RawRow, sources: SourceTable) -> Chart:
+def chart_of(raw: RawRow, sources: SourceTable) -> Chart:
+    """The pin of a chart."""
     images = raw.get("images")
     read = None if images is None else tuple(fact_of(ChartImage, one) for one in images)
     return sourced(Chart, raw, sources, images=read)
 
 
-def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
+def image_of(raw: RawRow, sources: SourceTable) -> NodeImage:
+    """A node image."""
     branches = {
         gpu: (one["branch"], one["from_release"]) for gpu, one in raw.get("branches", {}).items()
     }
     return sourced(NodeImage, raw, sources, branches=frozen(branches))
 
 
-def _model(raw: RawRow, sources: SourceTable) -> Model:
-    parameters, active = raw["parameters_billion"], raw.get("active_parameters_billion")
+def model_of(raw: RawRow, sources: SourceTable) -> Model:
+    """A language model."""
+    total = raw["parameters_billion"]
+    active = raw.get("active_parameters_billion")
     return sourced(
         Model,
         raw,
         sources,
-        parameters=_billions(parameters),
-        active_parameters=_billions(parameters if active is None else active),
+        parameters=int(Decimal(total) * BILLION),
+        active_parameters=int(Decimal(total if active is None else active) * BILLION),
         **shape_of_config(raw["config"]),
     )
 
@@ -89,10 +73,6 @@ def shape_of_config(config: RawRow) -> RawRow:
         "latent_rope": text.get("qk_rope_head_dim") if latent else None,
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _billions(text: str) -> int:
-    return int(Decimal(text) * BILLION)
 
 
 def capability_of(text: str | None) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from gpufleet.catalogue.edition import read_rows
 from gpufleet.change.differences import ABSENT, file_differences, files_differ, written
 from gpufleet.change.plan import FieldDifference, NodeChangeKind
 from gpufleet.fleet.leaf_class import LeafClass, class_of
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.spec.addons import Addon
@@ -70,7 +70,8 @@ def pool_differences(
     `inputs` are the differences in the inputs of its resources."""
     one, two = old.pool(name), new.pool(name)
     rules = platform_rules(two.platform)
-    foreign = _foreign(one, two) or rules.same_node_group(one, two)
+    existing = one.ownership is Ownership.EXISTING is two.ownership
+    foreign = existing or rules.same_node_group(one, two)
     idle = kind is NodeChangeKind.UNTOUCHED and not inputs
     files = files_differ(old, new, name) and not foreign
     shared = any("/" in leaf.field for leaf in cluster)
@@ -102,11 +103,6 @@ def raised(kind: NodeChangeKind, found: Sequence[FieldDifference]) -> NodeChange
     classes = {one.leaf_class for one in found}
     kinds = [one for leaf_class, one in _KINDS.items() if leaf_class in classes]
     return max((kind, *kinds), key=list(NodeChangeKind).index)
-
-
-def _foreign(old: Pool, new: Pool) -> bool:
-    """Whether gpufleet does not manage the nodes, before and after."""
-    return old.ownership is Ownership.EXISTING is new.ownership
 
 
 # The add-ons that a fleet installs, as settings of the others have no effect; and classes of

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpufleet.change.live_node import LiveNode, objects
 from gpufleet.change.live_pods import LivePod
-from gpufleet.change.plan import Act, Step
+from gpufleet.change.plan import Act, Step, steps_of
 from gpufleet.documents.paths import mapping_at
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import CutOver, Labels, cut_over, is_cut_over
@@ -21,7 +21,6 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.partition.dra_offers import DRIVER
 
 _DEVICE = "nvidia.com/"
-_EMPTY = "a node offers its GPUs twice while both advertise them, so the old one must be gone first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +59,9 @@ def cut_over_steps(cut: CutOver) -> tuple[Step, ...]:
     """All steps of one node, in order."""
     plugin, driver = "the device plugin", "the DRA driver"
     old, new = (plugin, driver) if cut.to_dra else (driver, plugin)
-    gone = (
-        "until its allocatable GPUs are 0"
-        if cut.to_dra
-        else "until the node has no ResourceSlice of gpu.nvidia.com"
-    )
-    there = (
-        "until its ResourceSlices show every device"
-        if cut.to_dra
-        else "until the node offers what is promised"
-    )
-    found = [
-        Step(Act.CORDON, "you", "no pod may be scheduled while the advertiser changes"),
-        Step(Act.DRAIN, "you", "pods keep the devices they were given; a claim goes with its pod"),
-        Step(Act.LABEL, "you", f"{old} leaves: {label_arguments(cut.stop)}"),
-        Step(Act.WAIT, old, f"{gone}; {_EMPTY}"),
-    ]
-    if cut.partition:
-        found += [
-            Step(Act.LABEL, "you", f"GPUs get their layout: {label_arguments(cut.partition)}"),
-            Step(Act.WAIT, "mig-manager", "until nvidia.com/mig.config.state is success"),
-        ]
-    return (
-        *found,
-        Step(Act.LABEL, "you", f"{new} comes: {label_arguments(cut.start)}"),
-        Step(Act.WAIT, new, there),
-        Step(Act.UNCORDON, "you", "the node takes pods again"),
-    )
+    labels = {"stop": cut.stop, "partition": cut.partition, "start": cut.start}
+    written = {name: label_arguments(found) for name, found in labels.items()}
+    return steps_of("cutOver", old=old, new=new, to_dra=cut.to_dra, **written)
 
 
 def next_step(cut: CutOver, node: LiveNode, published: int, holders: int) -> NextStep:

@@ -221,6 +221,7 @@ def _change(
     explained = _differences(old, new)
     if kind is NodeChangeKind.UNTOUCHED:
         explained = (replace(one, leaf_class=LeafClass.NONE) for one in explained)
+    relabelled = {key: v for key, v in new.labels.items() if old.labels.get(key) != v}
     per_node = old.gpus_per_node
     away = width if emptied else 0
     total = nodes * per_node
@@ -245,17 +246,12 @@ def _change(
         nodes=nodes,
         waves=waves,
         steps=done,
-        labels=_relabelled(old, new) if in_place and not cuts else {},
+        labels=relabelled if in_place and not cuts else {},
         gpus=ChangeCapacity("GPUs", total, lowest, nodes * new.gpus_per_node),
         resources=walk(old.advertised, new.advertised, waves, kind) if in_place else (),
         gpu_hours=gpu_hours(changed, per_node, expected_seconds(done)),
         gpu_hours_at_most=gpu_hours(changed, per_node, DRAIN_SECONDS + limit),
     )
-
-
-def _relabelled(old: Pool, new: Pool) -> dict[str, str]:
-    """Different labels that select configurations."""
-    return {key: value for key, value in new.labels.items() if old.labels.get(key) != value}
 
 
 _COMPUTED = ("gpu", "instanceTypes", "sharing", "nodes")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings import Finding, has_errors
+from gpufleet.findings.row_rules import holds
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.rollout import Rollout
 
+_STEPS = read_rows(Path(__file__).parent, "steps")
 _KINDS = {row["kind"]: row for row in read_rows(Path(__file__).parent, "kinds")}
 
 
@@ -69,6 +71,16 @@ class Step:
     """Actor: `you`, `pulumi up`, `mig-manager`, `the device plugin`."""
     text: str
     """The operation, and its reason."""
+
+
+def steps_of(of: str, **known: object) -> tuple[Step, ...]:
+    """Steps of a kind of change, in order: the rows of `steps.jsonl` whose conditions hold, with
+    these facts in their texts."""
+    return tuple(
+        Step(Act(row["act"]), row["who"].format(**known), row["text"].format(**known))
+        for row in _STEPS
+        if row["of"] == of and holds(row.get("when", {}), known)
+    )
 
 
 @dataclass(frozen=True, slots=True)

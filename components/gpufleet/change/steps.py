@@ -9,7 +9,14 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.change.plan import Act, ChangeCapacity, NodeChangeKind, PoolChange, Step
+from gpufleet.change.plan import (
+    Act,
+    ChangeCapacity,
+    NodeChangeKind,
+    PoolChange,
+    Step,
+    steps_of,
+)
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Pool
@@ -63,54 +70,18 @@ def steps(
     reboots: bool,
 ) -> tuple[Step, ...]:
     """All operations on one node, in order."""
-    labelling = platform.facts.relabelling
-    label = Step(Act.LABEL, labelling.who, labelling.text)
-    if kind is NodeChangeKind.PLUGIN:
-        return (
-            label,
-            Step(
-                Act.WAIT,
-                "the device plugin",
-                "it restarts and offers more of the same; running pods keep what they have",
-            ),
-        )
-    if kind is not NodeChangeKind.RECUT:
-        return ()
-    return (
-        Step(Act.CORDON, "you", "no pod may be scheduled while the node is emptied"),
-        Step(
-            Act.DRAIN,
-            "you",
-            "kubectl drain respects disruption budgets; nothing else takes pods off the GPUs, and "
-            "a GPU in use cannot be partitioned",
-        ),
-        label,
-        *_mode(old, new, gpu, platform, reboots=reboots),
-        Step(
-            Act.WAIT,
-            labelling.waits,
-            "until the node offers what is promised; else it stops and no later wave starts",
-        ),
-        Step(Act.UNCORDON, "you", "the node takes pods again"),
+    labelling, mig = platform.facts.relabelling, gpu.mig
+    return steps_of(
+        kind.value,
+        gpu=gpu.key,
+        layout=changes_layout(old, new),
+        mode=changes_mode(old, new),
+        resets=mig is not None and mig.reset_needed,
+        reboots=platform.facts.reset_may_be_forbidden and reboots,
+        who=labelling.who,
+        label=labelling.text,
+        waits=labelling.waits,
     )
-
-
-def _mode(
-    old: Partition, new: Partition, gpu: Gpu, platform: PlatformValue, *, reboots: bool
-) -> tuple[Step, ...]:
-    if not changes_layout(old, new):
-        return ()
-    who = "mig-manager"
-    if not changes_mode(old, new):
-        text = "destroys the instances and creates the new ones; MIG mode stays as it is"
-        return (Step(Act.WAIT, who, text),)
-    if gpu.mig is None or not gpu.mig.reset_needed:
-        text = "switches MIG mode, which this GPU does without a reset once it is idle"
-        return (Step(Act.WAIT, who, text),)
-    reset = Step(Act.RESET, who, f"{gpu.key} switches MIG mode by a reset of all GPUs of the node")
-    if platform.facts.reset_may_be_forbidden and reboots:
-        return reset, Step(Act.REBOOT, who, "only if the hypervisor forbids the reset")
-    return (reset,)
 
 
 def expected_seconds(found: tuple[Step, ...]) -> int:

@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
+from gpufleet.calendar.cells import calendar_grid, grid_text
 from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.calendar.model import CalendarSpan, FleetCalendar
 from gpufleet.calendar.rules import usd
 from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
-from gpufleet.cli.output import exit_code, print_findings, print_json
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.environment import start_moment
 from gpufleet.findings import has_errors, ordered
@@ -25,37 +25,24 @@ LONGEST_DAYS = 1100
 _SHOWN = 30
 
 
-class _Length(click.ParamType[timedelta]):
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        if isinstance(value, timedelta):
-            return value
-        try:
-            found = timedelta(minutes=minutes(str(value)))
-        except (AssertionError, OverflowError, ValueError):
-            found = None
-        if found is None:
-            self.fail(f"{value!r} is not a duration: write 12h, 30d")
-        if found > timedelta(days=LONGEST_DAYS):
-            self.fail(f"{value!r} is longer than {LONGEST_DAYS}d")
-        return found
+def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
+    del ctx, param
+    try:
+        found = timedelta(minutes=minutes(value))
+    except (AssertionError, OverflowError, ValueError):
+        raise click.BadParameter(f"{value!r} is not a duration: write 12h, 30d") from None
+    if found > timedelta(days=LONGEST_DAYS):
+        raise click.BadParameter(f"{value!r} is longer than {LONGEST_DAYS}d")
+    return found
 
 
-class _Zone(click.ParamType[ZoneInfo]):
-    name = "zone"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ZoneInfo:
-        if isinstance(value, ZoneInfo):
-            return value
-        try:
-            return ZoneInfo(str(value))
-        except (OSError, ValueError, KeyError):
-            self.fail(f"{value!r} is not a time zone of the IANA database: write Europe/Berlin")
+def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
+    del ctx, param
+    try:
+        return ZoneInfo(value)
+    except (OSError, ValueError, KeyError):
+        text = f"{value!r} is not a time zone of the IANA database: write Europe/Berlin"
+        raise click.BadParameter(text) from None
 
 
 @click.command()
@@ -70,7 +57,7 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.option(
     "--for",
     "length",
-    type=_Length(),
+    callback=_length,
     default="30d",
     show_default=True,
     metavar="TIME",
@@ -78,21 +65,14 @@ class _Zone(click.ParamType[ZoneInfo]):
 )
 @click.option(
     "--zone",
-    type=_Zone(),
+    callback=_zone,
     default="UTC",
     show_default=True,
     metavar="ZONE",
     help="Time zone of the drawing, such as Europe/Berlin; days begin at its midnight.",
 )
 @click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "svg"]),
-    default="text",
-    show_default=True,
-    help="text for people, json for programs, svg as a picture.",
-)
+@format_option
 def command(
     source: str,
     at: datetime | None,
@@ -110,7 +90,7 @@ def command(
 
     \b
         gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
-        gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
+        gpufleet calendar fleet.yaml --zone Europe/Berlin
 
     JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
     Exits 1 when a finding is an error, such as a block that has ended at --at; 2 when SPEC cannot
@@ -134,19 +114,14 @@ def command(
         print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
     else:
         print_findings(findings)
-    if made is not None and output_format == "text":
-        click.echo("\n".join(_text(made, zone)))
-    elif made is not None and output_format == "svg":
-        click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
+        if made is not None:
+            click.echo("\n".join(_text(made, zone)))
     sys.exit(exit_code(findings))
 
 
-def _title(made: FleetCalendar, zone: ZoneInfo) -> str:
-    return f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
-
-
 def _text(made: FleetCalendar, zone: ZoneInfo) -> list[str]:
-    lines = [_title(made, zone), *grid_text(calendar_grid(made, zone))]
+    title = f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
+    lines = [title, *grid_text(calendar_grid(made, zone))]
     if made.actions:
         lines += ["", "what happens"]
         lines += [

@@ -150,9 +150,10 @@ class _Live:
 
     def as_dict(self) -> dict[str, object]:
         return {
-            "nodes": reports_as_dict(self.reports),
-            "pods": None if self.moving is None else pods_as_dict(self.moving),
-            "next": None if self.steps is None else next_as_dict(self.steps),
+            "nodes": plain_data(self.reports),
+            "pods": self.moving and [{**plain_data(one), "then": one.then} for one in self.moving],
+            "next": self.steps
+            and [{**plain_data(one), "command": one.command or None} for one in self.steps],
         }
 
 
@@ -199,21 +200,6 @@ def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
         "stops": list(plan.stops),
         "cluster": [_difference(one) for one in plan.cluster],
     }
-
-
-def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
-    """States of the nodes."""
-    return [plain_data(report) for report in reports]
-
-
-def pods_as_dict(moving: Sequence[MovingPods]) -> list[dict[str, Any]]:
-    """Pods that leave for the change, by pool and kind of owner."""
-    return [{**plain_data(one), "then": one.then} for one in moving]
-
-
-def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
-    """The next step of each node of a cut-over; `act` is null if nothing is left to do."""
-    return [{**plain_data(one), "command": one.command or None} for one in steps]
 
 
 def _pool(pool: PoolChange) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from gpufleet.partition.dra import DraCut
 from gpufleet.partition.neuron import CORE
 from gpufleet.partition.partition import Partition
 from gpufleet.partition.vgpu import VgpuCut
-from gpufleet.spec.queues import Queues
 from gpufleet.spec.sharing import VgpuScheduler
 
 
@@ -74,8 +73,10 @@ def dra_line(made: DraCut) -> str:
     return f"claims (DRA): {how}{shared}"
 
 
-def quota_lines(fleet: Fleet, queues: Queues, pool: str = "") -> Iterator[str]:
-    """Quota of each team, of one pool or of all, and the sum of their cohort."""
+def quota_lines(fleet: Fleet, pool: str = "") -> Iterator[str]:
+    """Quota of each team, of one pool or of all, and the sum of their cohort; none if no queues."""
+    if (queues := fleet.spec.queues) is None:
+        return
     totals: dict[tuple[str, str, str], int] = {}
     for one in team_quotas(fleet, queues):
         if pool in ("", one.pool.name):
@@ -112,9 +113,8 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
             end_section=True,
         )
     console.print(table)
-    if fleet.spec.queues is not None:
-        for line in quota_lines(fleet, fleet.spec.queues):
-            console.print(escape(line), highlight=False)
+    for line in quota_lines(fleet):
+        console.print(escape(line), highlight=False)
     bounds = (fleet.spend.minimum, fleet.spend.expected, fleet.spend.maximum)
     console.print(
         "Spend: unknown"

@@ -59,15 +59,6 @@ class NodeOverlay(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AutoscalerLimit(Subject):
-    """A cluster-wide limit of an autoscaler on a GPU type (GKE node auto-provisioning)."""
-
-    gpu: Fact[str]
-    maximum: Fact[int]
-    cluster: Fact[str] = NOTHING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledSize(Subject):
     """An object that changes the size of a group of machines at set times."""
 

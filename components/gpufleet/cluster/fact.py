@@ -13,7 +13,8 @@ T = TypeVar("T")
 class UnknownMark(Enum):
     """Marks a value that exists but cannot be read yet, as during a preview."""
 
-    UNKNOWN = "unknown"
+    UNKNOWN = None
+    """Conditions of rows read it as absent."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"

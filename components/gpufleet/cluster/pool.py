@@ -155,10 +155,6 @@ class NodePool(Subject):
     instance_types: Fact[tuple[str, ...]] = NOTHING
     """All machine types it may use, if they can be listed; absent: not declared here."""
     instance_types_place: str = ""
-    types_listed_at: str = ""
-    """The list of machine types, if it can lose one without replacing the pool; empty: none."""
-    asks_for_choice: bool = False
-    """Whether it declares a minimum number of machine types to choose from."""
     gpu: Fact[str] = NOTHING
     """Key in the catalogue; absent: no GPU, or the pool does not declare one."""
     gpus_per_node: Fact[int] = NOTHING

@@ -1,9 +1,9 @@
-"""Queues as facts: Kueue's ClusterQueues with related objects, and KAI's queues."""
+"""Queues as facts: Kueue's ClusterQueues with related objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.subject import Subject
 
 
@@ -14,10 +14,6 @@ class FlavorQuota:
     flavor: str
     resource: str
     nominal: Fact[int]
-    borrowing_limit: Fact[int]
-    """Absent: may borrow all quota that its cohort lends."""
-    lending_limit: Fact[int]
-    """Absent: lends all of it."""
     place: str
 
 
@@ -52,27 +48,8 @@ class ResourceFlavor(Subject):
     """A Kueue ResourceFlavor."""
 
     node_labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    topology: Fact[str] = NOTHING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueAdmissionCheck(Subject):
-    """A Kueue AdmissionCheck."""
-
-    controller: Fact[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KueueConfiguration(Subject):
-    """Kueue's own configuration."""
-
-    waits_for_ready: Fact[bool]
-    """Whether `waitForPodsReady` is on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KaiQueue(Subject):
-    """A queue of KAI Scheduler; -1 means without a limit."""
-
-    quota: Fact[int]
-    limit: Fact[int]
+    """Kueue's own configuration, which may rename resources or exclude them."""

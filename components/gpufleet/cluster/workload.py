@@ -17,10 +17,6 @@ class JobFacts:
 
     retries: Fact[int] = NOTHING
     """`backoffLimit`; absent: the default of its kind."""
-    retries_place: str = ""
-    restarts: Fact[int] = NOTHING
-    """Restarts of an elastic group (`elasticPolicy.maxRestarts`, `failurePolicy.maxRestarts`)."""
-    restarts_place: str = ""
     deadline_parent_written: Fact[bool] = NOTHING
     """Whether the parent of the deadline field is written, such as `spec.runPolicy`."""
     time_to_live: Fact[int] = NOTHING

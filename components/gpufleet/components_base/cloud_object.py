@@ -7,9 +7,13 @@ form of `gpufleet.render`; the SDK's own classes check them in the tests
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
 
 import pulumi
+
+from gpufleet.documents.data_files import data_part
 
 Value = TypeVar("Value")
 
@@ -56,6 +60,46 @@ class CloudObject(pulumi.CustomResource):
         (`pulumi.runtime.Mocks`). Raises KeyError for an output that was not requested.
         """
         return self.output(name).apply(lambda found: None if found is None else compute(found))
+
+
+AnyObject = TypeVar("AnyObject", bound=CloudObject)
+
+
+@dataclass(frozen=True, slots=True)
+class CloudParts(Generic[AnyObject]):
+    """Creates the resources of a component from the parts of a data file: `type`, `name` after that
+    of the component, `arguments`, and if needed `outputs` to be read and the tag Name, `tagged`."""
+
+    kind: type[AnyObject]
+    file: Path
+    """Without its suffix."""
+    parent: pulumi.Resource
+    name: str
+    """Prefix of the resources' names."""
+    known: Mapping[str, Any]
+    """Parameters of all parts; `tags` are the common tags."""
+
+    def __call__(self, part: str, *after: pulumi.Resource, **more: Any) -> AnyObject:
+        """The resource of a part with more parameters, created after others."""
+        row = data_part(self.file, part, **{**self.known, **more})
+        arguments, tagged = row["arguments"], row.get("tagged")
+        if tagged is not None:
+            arguments["tags"] = {"Name": tagged, **self.known["tags"], **arguments.get("tags", {})}
+        return self.made(
+            row["type"], row["name"], arguments, *after, outputs=row.get("outputs", ())
+        )
+
+    def made(
+        self,
+        type_: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        *after: pulumi.Resource,
+        outputs: Iterable[str] = (),
+    ) -> AnyObject:
+        """A resource from its rendered arguments, created after others."""
+        opts = pulumi.ResourceOptions(parent=self.parent, depends_on=list(after))
+        return self.kind(type_, f"{self.name}-{name}", arguments, opts, outputs)
 
 
 Ready = TypeVar("Ready")

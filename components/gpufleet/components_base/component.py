@@ -77,7 +77,8 @@ class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
             pulumi.log.warn(warning, self)
         outputs = self._make(name, plan)
         for attribute, value in outputs.items():
-            setattr(self, attribute, value if _is_output(value) else known_output(value))
+            known = isinstance(value, pulumi.Output)
+            setattr(self, attribute, value if known else known_output(value))
         self.register_outputs({to_camel(attribute): value for attribute, value in outputs.items()})
 
     @classmethod
@@ -140,10 +141,6 @@ def pool_arguments(pool: Pool) -> GpuPoolArgs:
 def written(declaration: SpecModel) -> dict[str, Any]:
     """Only values that the author of a declaration wrote, in the spelling of arguments."""
     return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-
-def _is_output(value: object) -> bool:
-    return isinstance(value, pulumi.Output)
 
 
 Value = TypeVar("Value")

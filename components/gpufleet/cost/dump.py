@@ -8,7 +8,7 @@ lines of `promtool tsdb dump`.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isnan
 from typing import Any, cast
@@ -130,7 +130,10 @@ def histories(
         if problem is not None or pool is None:
             findings += [] if problem is None else [problem]
             continue
-        own = tuple(_spelt(h, spelling[pool_name]) for h in holdings.get(name, []))
+        # As nodes advertise the resource, not as kube-state-metrics writes it.
+        spelt = spelling[pool_name]
+        held_here = holdings.get(name, ())
+        own = tuple(replace(h, resource=spelt.get(h.resource, h.resource)) for h in held_here)
         findings += _unknown_units(name, own, pool)
         live = ((s, e) for s, e, value in stretches(one.samples, length) if value)
         for start, end in merged(live):
@@ -198,18 +201,6 @@ def _unknown_units(node: str, held: Iterable[PodHolding], pool: Pool) -> Iterato
             found=resource,
             allowed=sorted(capacity),
         )
-
-
-def _spelt(holding: PodHolding, spelling: Mapping[str, str]) -> PodHolding:
-    """The resource as nodes advertise it, not as kube-state-metrics writes it."""
-    return PodHolding(
-        holding.namespace,
-        holding.pod,
-        spelling.get(holding.resource, holding.resource),
-        holding.units,
-        holding.start,
-        holding.end,
-    )
 
 
 def smallest_step(series: Iterable[Series]) -> int:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from gpufleet.findings.locator import NO_OBJECT, Locator
 from gpufleet.findings.money import Money
-from gpufleet.findings.remediation import Creation, JsonPatch
+from gpufleet.findings.remediation import JsonPatch
 from gpufleet.findings.waiver import Waiver
 from gpufleet.messages import message, one_line
 from gpufleet.secret_text import masked_data
@@ -96,8 +96,6 @@ class Finding:
     """Its weakest evidence."""
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the object that fix it; empty: a person must decide."""
-    creates: tuple[Creation, ...] = ()
-    """New objects that fix it; they do not exist yet."""
     waiver: Waiver | None = None
     """Why it is waived; None: it is not."""
     beneath: tuple[str, ...] = ()
@@ -239,7 +237,6 @@ def finding(
     at_most: Level = Level.MANDATORY,
     evidence: Mapping[str, object] | None = None,
     remediation: JsonPatch = (),
-    creates: tuple[Creation, ...] = (),
 ) -> Finding:
     """A rule's result at one place of the object. The rule mechanism adds the code, the object and
     the level.
@@ -254,7 +251,6 @@ def finding(
         at_most: Its highest level, if the rule is less certain or the amount is small.
         evidence: Facts for programs.
         remediation: Operations of RFC 6902 on the object; empty: a person must decide.
-        creates: New objects that fix it.
     """
     return Finding(
         code="",
@@ -267,7 +263,6 @@ def finding(
         money=money,
         provenance=provenance,
         remediation=remediation,
-        creates=creates,
     )
 
 

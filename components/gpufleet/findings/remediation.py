@@ -3,12 +3,11 @@
 A patch is a list of operations as plain mappings, ready for JSON. Its paths start at the object as
 written: a manifest, or the properties of a Pulumi resource. It contains only changes that are safe
 without review; changes that replace machines are described as an alternative. A patch cannot add a
-missing object: a `Creation` describes a new one.
+missing object.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 JsonPatch = tuple[Mapping[str, object], ...]
 """Operations of RFC 6902, in order; empty: a person must fix it."""
@@ -43,21 +42,3 @@ def replace(value: object, place: str, *keys: str | int) -> Mapping[str, object]
 def remove(place: str, *keys: str | int) -> Mapping[str, object]:
     """Remove an existing field."""
     return {"op": "remove", "path": pointer(place, *keys)}
-
-
-@dataclass(frozen=True, slots=True)
-class Creation:
-    """A Kubernetes object to create in addition to the checked object: a ResourceQuota."""
-
-    name: str
-    namespace: str
-    content: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
-    """The `hard` limits of the quota."""
-    kind: str = "ResourceQuota"
-
-    @property
-    def manifest(self) -> dict[str, object]:
-        """The object as it is applied."""
-        metadata = {"name": self.name, "namespace": self.namespace}
-        spec = {"hard": dict(self.content)}
-        return {"apiVersion": "v1", "kind": self.kind, "metadata": metadata, "spec": spec}

@@ -1,6 +1,7 @@
 """The plan of cluster-wide add-ons, from the pools and the overrides of the declaration."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.pods import PodToleration
@@ -23,7 +24,7 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
@@ -33,62 +34,168 @@ DEFAULT_RDMA = "rdma_shared_device_a"
 """Resource of RDMA pools that declare none: the name in NVIDIA's own examples."""
 
 
-def plan_addons(
-    spec: FleetSpec,
-    platform: PlatformValue,
-    pools: Sequence[Pool],
-    parts: OwnedParts,
-    strategy: str,
-    discovery: DiscoveryOwner,
-    catalogue: Catalogue,
-) -> AddonPlan:
-    """The plan of a fleet, from the owners of its parts and the cluster's MIG strategy."""
-    operated = [pool for pool in pools if not pool.served_by_platform and not is_neuron(pool.gpu)]
-    tolerations = needed(
-        (taint.key, taint.effect)
-        for pool in operated
-        for taint in pool.taints
-        if taint not in (GPU_TAINT, TPU_TAINT)
-    )
-    operator = _operator(
-        spec, platform, operated, parts, strategy, discovery, tolerations, catalogue
-    )
-    network = _network(spec, platform, pools, discovery, tolerations, catalogue)
-    plugin = _device_plugin(
-        spec, operated, strategy, discovery, operator, network, tolerations, catalogue
-    )
-    return AddonPlan(
-        operator,
-        network,
-        plugin,
-        _neuron(spec, pools, catalogue),
-        tuple(
-            platform_rules(platform).subscriptions(
-                spec, operator, network, discovery is DiscoveryOwner.OWN_OPERATOR, catalogue
-            )
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class AddonPlanner:
+    """What the plan of a fleet's add-ons follows from."""
 
+    spec: FleetSpec
+    platform: PlatformValue
+    pools: Sequence[Pool]
+    parts: OwnedParts
+    """The parts that the GPU Operator installs."""
+    strategy: str
+    """The cluster's MIG strategy."""
+    discovery: DiscoveryOwner
+    catalogue: Catalogue
 
-def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> NeuronPlan:
-    declared = spec.addons.neuron_device_plugin
-    chart = catalogue.chart("neuron-helm-chart")
-    served = [pool for pool in pools if is_neuron(pool.gpu) and not pool.served_by_platform]
-    return NeuronPlan(
-        enabled=bool(served) if declared.enabled is None else declared.enabled,
-        ownership=declared.ownership,
-        version=declared.version or chart.version,
-        namespace=chart.namespace,
-        scheduler=declared.scheduler,
-        node_problem_detector=declared.node_problem_detector,
-        node_recovery=declared.node_recovery,
-        tolerations=needed(
+    def plan(self) -> AddonPlan:
+        """The plan."""
+        operator, network = self._operator(), self._network()
+        own = self.discovery is DiscoveryOwner.OWN_OPERATOR
+        subscriptions = self._rules.subscriptions(self.spec, operator, network, own, self.catalogue)
+        plugin, neuron = self._device_plugin(operator, network), self._neuron()
+        return AddonPlan(operator, network, plugin, neuron, tuple(subscriptions))
+
+    @property
+    def _rules(self) -> PlatformRules:
+        return platform_rules(self.platform)
+
+    @property
+    def _operated(self) -> list[Pool]:
+        return [one for one in self.pools if not one.served_by_platform and not is_neuron(one.gpu)]
+
+    @property
+    def _tolerations(self) -> tuple[PodToleration, ...]:
+        return needed(
             (taint.key, taint.effect)
-            for pool in served
+            for pool in self._operated
             for taint in pool.taints
-            if taint != NEURON_TAINT
-        ),
+            if taint not in (GPU_TAINT, TPU_TAINT)
+        )
+
+    def _neuron(self) -> NeuronPlan:
+        declared = self.spec.addons.neuron_device_plugin
+        chart = self.catalogue.chart("neuron-helm-chart")
+        served = [
+            pool for pool in self.pools if is_neuron(pool.gpu) and not pool.served_by_platform
+        ]
+        return NeuronPlan(
+            enabled=bool(served) if declared.enabled is None else declared.enabled,
+            ownership=declared.ownership,
+            version=declared.version or chart.version,
+            namespace=chart.namespace,
+            scheduler=declared.scheduler,
+            node_problem_detector=declared.node_problem_detector,
+            node_recovery=declared.node_recovery,
+            tolerations=needed(
+                (taint.key, taint.effect)
+                for pool in served
+                for taint in pool.taints
+                if taint != NEURON_TAINT
+            ),
+        )
+
+    def _operator(self) -> OperatorPlan:
+        operated, parts = self._operated, self.parts
+        declared = self.spec.addons.gpu_operator
+        chart = self.catalogue.chart(GPU_OPERATOR)
+        host = self._rules.operator_host(self.spec, operated)
+        # A pool that was partitioned until now needs the MIG manager too, to switch MIG mode off.
+        cuts = [
+            partition
+            for pool in operated
+            for partition in (pool.partition, pool.previous and pool.previous.partition)
+            if partition is not None
+        ]
+        mig = cuts_mig(cuts)
+        licences = {p.vgpu.license_secret for p in cuts if p.vgpu is not None} - {None}
+        return OperatorPlan(
+            enabled=operator_installed(declared, parts, cuts),
+            ownership=declared.ownership,
+            version=declared.version or chart.version,
+            namespace=self._rules.operator_namespace(GPU_OPERATOR, chart.namespace, self.catalogue),
+            driver=parts.driver,
+            toolkit=parts.toolkit,
+            device_plugin=parts.device_plugin,
+            mig_manager=mig
+            if declared.mig_manager.enabled is None
+            else declared.mig_manager.enabled,
+            mig_strategy=self.strategy,
+            dcgm_exporter=declared.dcgm_exporter.enabled is not False,
+            node_feature_discovery=self.discovery is DiscoveryOwner.GPU_OPERATOR,
+            tolerations=self._tolerations,
+            license_secret=min(licences, key=str, default=None),
+            driver_root=host.driver_root,
+            toolkit_env=host.toolkit_env,
+            mig_env={**_reboot(operated), **declared.mig_manager.env},
+            separate_drivers=parts.driver
+            and declared.driver.data_center is not None
+            and len({pool.partition.vgpu is None for pool in operated}) > 1,
+        )
+
+    def _network(self) -> NetworkPlan:
+        declared = self.spec.addons.network_operator
+        chart = self.catalogue.chart(NETWORK_OPERATOR)
+        with_rdma = rdma_pools(self.pools)
+        rdma = declared.rdma
+        if rdma is None:
+            implied = with_rdma and not declared.sriov
+            rdma = (RdmaResource(name=DEFAULT_RDMA),) if implied else ()
+        there_already = any(nodes_exist_already(pool) for pool in with_rdma)
+        return NetworkPlan(
+            enabled=network_operator_present(self.spec, self.platform),
+            ownership=declared.ownership,
+            version=declared.version or chart.version,
+            namespace=self._rules.operator_namespace(
+                NETWORK_OPERATOR, chart.namespace, self.catalogue
+            ),
+            node_feature_discovery=self.discovery is DiscoveryOwner.NETWORK_OPERATOR,
+            rdma=rdma,
+            wait=there_already if declared.wait is None else declared.wait,
+            there=self.platform.facts.network_parts,
+            tolerations=self._tolerations,
+        )
+
+    def _device_plugin(self, operator: OperatorPlan, network: NetworkPlan) -> DevicePluginPlan:
+        declared = self.spec.addons.device_plugin
+        chart = self.catalogue.chart("nvidia-device-plugin")
+        # The first installed chart includes Node Feature Discovery; the others use it.
+        elsewhere = (
+            self.discovery is DiscoveryOwner.SOMEBODY_ELSE
+            or (operator.enabled and operator.node_feature_discovery)
+            or (network.enabled and network.node_feature_discovery)
+        )
+        said = declared.node_feature_discovery.enabled
+        return DevicePluginPlan(
+            enabled=declared.enabled is True,
+            ownership=declared.ownership,
+            version=declared.version or chart.version,
+            namespace=chart.namespace,
+            mig_strategy=self.strategy,
+            gpu_feature_discovery=declared.gpu_feature_discovery.enabled is not False,
+            node_feature_discovery=not elsewhere if said is None else said,
+            pools=tuple(
+                pool.name
+                for pool in self._operated
+                if pool.partition.dra is None and pool.owners.device_plugin is Owner.PLUGIN_CHART
+            ),
+            tolerations=self._tolerations,
+        )
+
+
+def _reboot(operated: Sequence[Pool]) -> dict[str, str]:
+    """A reboot by the MIG manager for pools of our own virtual machines, which may refuse the reset
+    that switches MIG mode (GPU Operator documentation, MIG: "In a CSP environment"; its script
+    tries the reset first). Nodes that gpufleet does not create reboot only if declared."""
+    may_refuse = any(
+        needs_reset(pool.gpu)
+        and pool.platform.facts.reset_may_be_forbidden
+        and not pool.platform.facts.nodes_exist
+        and pool.ownership is not Ownership.EXISTING
+        and cuts_mig([pool.partition, *([pool.previous.partition] if pool.previous else [])])
+        for pool in operated
     )
+    return {"WITH_REBOOT": "true"} if may_refuse else {}
 
 
 def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
@@ -114,130 +221,3 @@ def nodes_exist_already(pool: Pool) -> bool:
     least one always runs."""
     existing = pool.ownership is Ownership.EXISTING or pool.platform.facts.nodes_exist
     return existing and pool.nodes.minimum > 0
-
-
-def _operator(
-    spec: FleetSpec,
-    platform: PlatformValue,
-    operated: Sequence[Pool],
-    parts: OwnedParts,
-    strategy: str,
-    discovery: DiscoveryOwner,
-    tolerations: tuple[PodToleration, ...],
-    catalogue: Catalogue,
-) -> OperatorPlan:
-    declared = spec.addons.gpu_operator
-    chart = catalogue.chart(GPU_OPERATOR)
-    rules = platform_rules(platform)
-    host = rules.operator_host(spec, operated)
-    # A pool that was partitioned until now needs the MIG manager too, to switch MIG mode off.
-    cuts = [
-        partition
-        for pool in operated
-        for partition in (pool.partition, pool.previous and pool.previous.partition)
-        if partition is not None
-    ]
-    mig = cuts_mig(cuts)
-    licences = {p.vgpu.license_secret for p in cuts if p.vgpu is not None} - {None}
-    return OperatorPlan(
-        enabled=operator_installed(declared, parts, cuts),
-        ownership=declared.ownership,
-        version=declared.version or chart.version,
-        namespace=rules.operator_namespace(GPU_OPERATOR, chart.namespace, catalogue),
-        driver=parts.driver,
-        toolkit=parts.toolkit,
-        device_plugin=parts.device_plugin,
-        mig_manager=mig if declared.mig_manager.enabled is None else declared.mig_manager.enabled,
-        mig_strategy=strategy,
-        dcgm_exporter=declared.dcgm_exporter.enabled is not False,
-        node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
-        tolerations=tolerations,
-        license_secret=min(licences, key=str, default=None),
-        driver_root=host.driver_root,
-        toolkit_env=host.toolkit_env,
-        mig_env={**_reboot(operated), **declared.mig_manager.env},
-        separate_drivers=parts.driver
-        and declared.driver.data_center is not None
-        and len({pool.partition.vgpu is None for pool in operated}) > 1,
-    )
-
-
-def _reboot(operated: Sequence[Pool]) -> dict[str, str]:
-    """A reboot by the MIG manager for pools of our own virtual machines, which may refuse the reset
-    that switches MIG mode (GPU Operator documentation, MIG: "In a CSP environment"; its script
-    tries the reset first). Nodes that gpufleet does not create reboot only if declared."""
-    may_refuse = any(
-        needs_reset(pool.gpu)
-        and pool.platform.facts.reset_may_be_forbidden
-        and not pool.platform.facts.nodes_exist
-        and pool.ownership is not Ownership.EXISTING
-        and cuts_mig([pool.partition, *([pool.previous.partition] if pool.previous else [])])
-        for pool in operated
-    )
-    return {"WITH_REBOOT": "true"} if may_refuse else {}
-
-
-def _network(
-    spec: FleetSpec,
-    platform: PlatformValue,
-    pools: Sequence[Pool],
-    discovery: DiscoveryOwner,
-    tolerations: tuple[PodToleration, ...],
-    catalogue: Catalogue,
-) -> NetworkPlan:
-    declared = spec.addons.network_operator
-    chart = catalogue.chart(NETWORK_OPERATOR)
-    rules = platform_rules(platform)
-    with_rdma = rdma_pools(pools)
-    rdma = declared.rdma
-    if rdma is None:
-        implied = with_rdma and not declared.sriov
-        rdma = (RdmaResource(name=DEFAULT_RDMA),) if implied else ()
-    there_already = any(nodes_exist_already(pool) for pool in with_rdma)
-    return NetworkPlan(
-        enabled=network_operator_present(spec, platform),
-        ownership=declared.ownership,
-        version=declared.version or chart.version,
-        namespace=rules.operator_namespace(NETWORK_OPERATOR, chart.namespace, catalogue),
-        node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
-        rdma=rdma,
-        wait=there_already if declared.wait is None else declared.wait,
-        there=platform.facts.network_parts,
-        tolerations=tolerations,
-    )
-
-
-def _device_plugin(
-    spec: FleetSpec,
-    operated: Sequence[Pool],
-    strategy: str,
-    discovery: DiscoveryOwner,
-    operator: OperatorPlan,
-    network: NetworkPlan,
-    tolerations: tuple[PodToleration, ...],
-    catalogue: Catalogue,
-) -> DevicePluginPlan:
-    declared = spec.addons.device_plugin
-    chart = catalogue.chart("nvidia-device-plugin")
-    # The first installed chart includes Node Feature Discovery; the others use it.
-    elsewhere = (
-        discovery is DiscoveryOwner.SOMEBODY_ELSE
-        or (operator.enabled and operator.node_feature_discovery)
-        or (network.enabled and network.node_feature_discovery)
-    )
-    said = declared.node_feature_discovery.enabled
-    return DevicePluginPlan(
-        enabled=declared.enabled is True,
-        ownership=declared.ownership,
-        version=declared.version or chart.version,
-        namespace=chart.namespace,
-        mig_strategy=strategy,
-        gpu_feature_discovery=declared.gpu_feature_discovery.enabled is not False,
-        node_feature_discovery=not elsewhere if said is None else said,
-        pools=tuple(
-            pool.name
-            for pool in operated
-            if pool.partition.dra is None and pool.owners.device_plugin is Owner.PLUGIN_CHART
-        ),
-        tolerations=tolerations,
-    )

@@ -38,31 +38,6 @@ def find_catalogue_model(
         return _finding("model-unknown", path, value=text, instead=nearest, nearest=close)
 
 
-_FORMATS = (
-    ("-unsloth-bnb-4bit", "nf4-double"),
-    ("-bnb-4bit", "nf4-double"),
-    ("-awq-int4", "awq-int4"),
-    ("-awq", "awq-int4"),
-    ("-gptq-int4", "gptq-int4"),
-    ("-gptq-int8", "int8"),
-    ("-quantized.w4a16", "gptq-int4"),
-    ("-quantized.w8a8", "int8"),
-    ("-fp8-dynamic", "fp8"),
-    ("-fp8", "fp8"),
-    ("-nvfp4", "nvfp4"),
-)
-"""Suffix of releases in another format on the Hub, and the format; groups are of 128."""
-
-
-def named_format(text: str) -> tuple[str, str] | None:
-    """A release's name without the format at its end, and the format; None: no format in it."""
-    plain = text.strip()
-    for ending, form in _FORMATS:
-        if plain.lower().endswith(ending):
-            return plain[: -len(ending)], form
-    return None
-
-
 def _release_words(text: str) -> tuple[str, ...]:
     """A name in lower case without its organisation, then without what tells apart releases of one
     shape: how it was tuned, its version or month."""

@@ -16,6 +16,7 @@ from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.config_linear import linear_mixer
 from gpufleet.models.config_mixers import read_attention
 from gpufleet.models.model_families import (
+    FIELDS,
     GATED,
     GATED_ACTIVATIONS,
     GLU,
@@ -25,34 +26,6 @@ from gpufleet.models.model_families import (
 )
 
 _finding = findings_in(__file__)
-
-_EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
-_SHARED = (
-    "n_shared_experts",
-    "num_shared_experts",
-    "num_shared_expert",
-    "moe_num_shared_experts",
-)
-_STEP = (
-    "decoder_sparse_step",
-    "interleave_moe_layer_step",
-    "moe_layer_freq",
-    "moe_layer_interval",
-)
-_DENSE = ("intermediate_size_mlp", "dense_intermediate_size")
-_SHARED_SIZE = (
-    "shared_expert_intermediate_size",
-    "shared_intermediate_size",
-    "share_expert_dim",
-)
-_PER_TOKEN = (
-    "top_k_experts",
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "moe_top_k",
-    "moe_topk",
-    "moe_k",
-)
 
 
 def is_gated(config: ConfigFields) -> bool:
@@ -91,9 +64,13 @@ def read_blocks(
     if config.text("model_type") in STATE_SPACE:
         return [None] * layers
     gated = is_gated(config)
-    experts = config.number(*_EXPERTS, least=0)
-    if experts is None and config.has(*_PER_TOKEN) and config.text("model_type") in LATENT:
-        experts = config.required(*_EXPERTS)
+    experts = config.number(*FIELDS["experts"], least=0)
+    if (
+        experts is None
+        and config.has(*FIELDS["experts per token"])
+        and config.text("model_type") in LATENT
+    ):
+        experts = config.required(*FIELDS["experts"])
     experts = experts or 0
     # LFM2's class takes block_ff_dim before intermediate_size.
     sizes = ("block_ff_dim", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
@@ -110,15 +87,14 @@ def read_blocks(
         dense = FeedForward(size or config.required("intermediate_size"), gated)
         wide = FeedForward(2 * dense.size, gated)
         doubled = config.flag("use_double_wide_mlp") is True
-        return [wide if doubled and _reuses(mixer) else dense for mixer in mixers]
+        return [
+            wide if doubled and isinstance(mixer, Attention) and mixer.reads_other_cache else dense
+            for mixer in mixers
+        ]
     sparse = _experts(config, experts, size, gated)
-    dense_size = config.number(*_DENSE) or size or sparse.size
+    dense_size = config.number(*FIELDS["dense size"]) or size or sparse.size
     dense = FeedForward(dense_size, gated)
     return [sparse if _is_sparse(config, index) else dense for index in range(layers)]
-
-
-def _reuses(mixer: Mixer) -> bool:
-    return isinstance(mixer, Attention) and mixer.reads_other_cache
 
 
 def _adjusted(config: ConfigFields, size: int) -> int:
@@ -135,15 +111,15 @@ def _experts(
     one = config.number("moe_intermediate_size", "expert_ffn_hidden_size") or size
     if one is None:
         one = config.required("moe_intermediate_size")
-    shared = config.number(*_SHARED_SIZE, least=0)
+    shared = config.number(*FIELDS["shared size"], least=0)
     if config.flag("enable_moe_block"):
         shared = size or 0  # a dense block next to the experts of each layer (Gemma 4)
     elif shared is None:
-        count = config.number(*_SHARED, least=0)
+        count = config.number(*FIELDS["shared experts"], least=0)
         if count is None and config.text("model_type").startswith("llama4"):
             count = 1
         shared = (count or 0) * one
-    per_token = config.required(*_PER_TOKEN)
+    per_token = config.required(*FIELDS["experts per token"])
     if per_token > experts:
         config.findings.append(
             _finding("config-experts-disagree", config.path, value=per_token, limit=experts)
@@ -174,7 +150,7 @@ def _is_sparse(config: ConfigFields, index: int) -> bool:
     last = config.number("moe_layer_end_index", least=-1)
     if last not in (None, -1) and index > last:
         return False
-    step = config.number(*_STEP)
+    step = config.number(*FIELDS["expert step"])
     return (index + 1) % (step or 1) == 0
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gpufleet.findings import Finding, findings_in
+from gpufleet.models.model_families import HARMLESS
 
 _finding = findings_in(__file__)
 
@@ -127,26 +128,6 @@ class ConfigFields:
             self.findings.append(noted)
 
 
-_NAMES = """
-_sliding_window_pattern architectures attention_chunk_size attention_layers attention_types
-attn_config auto_map block_size compression_config conv_L_cache d_model dim_model_base ep_size
-expand expansion_ratio experts_per_token full_attention_interval full_attn_idxs
-global_attn_every_n_layers hc_sinkhorn_iters head_dim id2label initial_context_length
-interleave_moe_layer_step intermediate_size kda_safe_gate layer_group_size layer_types
-linear_conv_kernel_dim linear_head_dim local_attention mamba_chunk_size mamba_d_conv mamba_d_head
-mamba_d_state mamba_dt_rank mamba_expand mamba_head_dim mamba_n_groups mamba_n_heads
-mamba_num_heads max_window_layers moe_layer_freq moe_shared_expert_overlap n_ctx n_group
-n_shared_experts no_rope_layer_interval no_rope_layers num_expert_group num_experts
-num_hash_layers num_key_value_heads original_max_position_embeddings
-prefix_dense_sliding_window_pattern pretraining_tp pruned_heads q_lora_rank qk_head_dim
-quantization_config query_pre_attn_scalar rotary_dim router_n_groups scale_emb sliding_window
-sliding_window_pattern sliding_window_size swa_rope_theta task_specific_params time_step_rank
-unsloth_version use_bidirectional_attention vocab_size_per_layer_input window_size
-word_embed_proj_dim
-"""
-_HARMLESS = frozenset(_NAMES.split())
-"""Keys that change no size unless a formula reads them: training, generation and kernel options,
-and names that another key of the same configuration replaces."""
 _HARMLESS_PARTS = re.compile(
     r"token|rope|rotary|label|beam|version|softmax|chunk|time_step|topk|top_k|mtp|nextn|dropout|"
     r"(^|_)(bias|norm|scale|seed|init|id|ids|index|factor|multipliers?|parallel|kernels|freq|eps)(_|$)|"
@@ -169,7 +150,7 @@ def not_understood(config: ConfigFields, family: str) -> list[Finding]:
             value=str(value)[:40],
         )
         for name, value in config.data.items()
-        if name not in config.read and name not in _HARMLESS and _may_change_sizes(name, value)
+        if name not in config.read and name not in HARMLESS and _may_change_sizes(name, value)
     ]
 
 
@@ -198,7 +179,7 @@ def parts_not_understood(whole: ConfigFields) -> list[str]:
         for name, value in whole.data.items()
         if name.endswith("_config")
         and name not in whole.read
-        and name not in _HARMLESS
+        and name not in HARMLESS
         and isinstance(value, dict)
         and any(isinstance(one, int) for one in cast("dict[str, object]", value).values())
     ]

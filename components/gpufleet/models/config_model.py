@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.findings import Finding, findings_in, has_errors
+from gpufleet.findings import findings_in, has_errors
 from gpufleet.models.architecture import Architecture, LayerGroup
 from gpufleet.models.config_blocks import (
     read_block_configs,
@@ -20,7 +20,9 @@ from gpufleet.models.config_stored import expert_format, stored_matrices
 from gpufleet.models.ledger import Basis
 from gpufleet.models.model_families import (
     DEFAULTS,
+    ENCODER_DECODERS,
     ENCODERS,
+    FIELDS,
     KNOWN,
     NOT_READ,
     TIED,
@@ -32,20 +34,6 @@ from gpufleet.models.parameters import count_parameters
 _finding = findings_in(__file__)
 
 MAX_LAYERS = 4096
-_ENCODER_DECODERS = (
-    "t5",
-    "mt5",
-    "umt5",
-    "bart",
-    "mbart",
-    "whisper",
-    "pegasus",
-    "marian",
-    "m2m_100",
-)
-
-
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 _HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
 _WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
 """Ends of architecture names in Transformers: `GPT2Model` has no vocabulary projection,
@@ -63,8 +51,10 @@ def architecture_from_config(
     whole = ConfigFields(data)
     text = _language_part(whole)
     family = text.text("model_type") or whole.text("model_type")
-    if whole.flag("is_encoder_decoder") or "_class_name" in data or family in _ENCODER_DECODERS:
-        whole.findings.append(_unreachable(family))
+    if whole.flag("is_encoder_decoder") or "_class_name" in data or family in ENCODER_DECODERS:
+        whole.findings.append(
+            _finding("model-kind-unsupported", family=family or "this model", value=family)
+        )
         return None, whole
     if not family:
         whole.findings.append(_finding("config-field-missing/model-type"))
@@ -80,7 +70,7 @@ def architecture_from_config(
     singles = read_single_blocks(text, hidden)
     if singles is None:
         singles = read_block_configs(text, hidden)
-    layers = len(singles) if singles else text.required(*_LAYERS)
+    layers = len(singles) if singles else text.required(*FIELDS["layers"])
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
         whole.findings.append(
@@ -135,10 +125,6 @@ def architecture_from_config(
         stored=stored,
     )
     return complete, whole
-
-
-def _unreachable(family: str) -> Finding:
-    return _finding("model-kind-unsupported", family=family or "this model", value=family)
 
 
 def _language_part(whole: ConfigFields) -> ConfigFields:
@@ -197,7 +183,7 @@ def _other_parameters(text: ConfigFields, hidden: int, encoder: bool) -> int:
 def _per_layer_inputs(text: ConfigFields, hidden: int) -> int:
     """Embeddings of each token for each layer, and their projections (Gemma 3n and 4)."""
     each = text.number("hidden_size_per_layer_input", least=0) or 0
-    layers = text.number(*_LAYERS) or 0
+    layers = text.number(*FIELDS["layers"]) or 0
     words = text.number("vocab_size_per_layer_input") or text.number("vocab_size") or 0
     return layers * each * (words + 3 * hidden) if each else 0
 

@@ -77,18 +77,6 @@ WEIGHT_FORMATS = {row["name"]: _weight_format(row) for row in _ROWS if row["use"
 """Formats by name. AWQ and GPTQ have group 128 unless the name has another; NF4 blocks are 64,
 double quantisation groups 256 of them."""
 
-_WEIGHT_ALIASES = {
-    "float32": "fp32",
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "awq": "awq-int4",
-    "gptq": "gptq-int4",
-    "int4": "gptq-int4",
-    "bnb-nf4": "nf4",
-    "nf4-dq": "nf4-double",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class KvFormat:
@@ -109,23 +97,36 @@ KV_FORMATS = {
     if row["use"] == "kv"
 }
 """KV cache formats by name. Plain `fp8` has one scale per tensor, which is not counted."""
-_KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
+
+_ALIASES = {(row["use"], alias): row["name"] for row in _ROWS for alias in row.get("aliases", ())}
+_ENDINGS = {ending: row["name"] for row in _ROWS for ending in row.get("endings", ())}
+"""Suffix of releases in another format on the Hub, and the format; groups are of 128."""
+
+
+def named_format(text: str) -> tuple[str, str] | None:
+    """A release's name without the format at its end, and the format; None: no format in it."""
+    plain = text.strip()
+    for ending in sorted(_ENDINGS, key=len, reverse=True):
+        if plain.lower().endswith(ending):
+            return plain[: -len(ending)], _ENDINGS[ending]
+    return None
 
 
 def find_weight_format(text: str, path: str = "weights") -> WeightFormat | Finding:
     """The format with this name, or the error with the nearest names."""
-    name = _WEIGHT_ALIASES.get(_folded(text), _folded(text))
-    return WEIGHT_FORMATS.get(name) or _unknown("weight-format-unknown", text, path, WEIGHT_FORMATS)
+    found = WEIGHT_FORMATS.get(_name("weights", text))
+    return found or _unknown("weight-format-unknown", text, path, WEIGHT_FORMATS)
 
 
 def find_kv_format(text: str, path: str = "kvCache") -> KvFormat | Finding:
     """The KV cache format with this name, or the error with the nearest names."""
-    name = _KV_ALIASES.get(_folded(text), _folded(text))
-    return KV_FORMATS.get(name) or _unknown("kv-format-unknown", text, path, KV_FORMATS)
+    found = KV_FORMATS.get(_name("kv", text))
+    return found or _unknown("kv-format-unknown", text, path, KV_FORMATS)
 
 
-def _folded(text: str) -> str:
-    return text.strip().lower()
+def _name(use: str, text: str) -> str:
+    folded = text.strip().lower()
+    return _ALIASES.get((use, folded), folded)
 
 
 def _unknown(code: str, text: str, path: str, table: Iterable[str]) -> Finding:

@@ -162,13 +162,13 @@ def serving_ledger(
     return ledger(items, INFERENCE_MARGIN)
 
 
-def context_item(processes: int = 1) -> Item:
-    """The CUDA context, once per process."""
+def context_item() -> Item:
+    """The CUDA context of one process."""
     return Item(
         "cuda_context",
-        processes * CUDA_CONTEXT,
+        CUDA_CONTEXT,
         Basis.ASSUMED,
-        f"{processes} x 0.5 GiB of context and libraries",
+        "1 x 0.5 GiB of context and libraries",
         in_allocator=False,
     )
 

@@ -16,6 +16,12 @@ GATED: frozenset[str] = frozenset(_NAMED["gated"])
 """Three matrices per feed-forward."""
 ENCODERS: frozenset[str] = frozenset(_NAMED["encoders"])
 """No generation: no KV cache and no vocabulary projection."""
+ENCODER_DECODERS: tuple[str, ...] = tuple(_NAMED["encoder_decoders"])
+FIELDS: dict[str, list[str]] = _NAMED["fields"]
+"""Names that configurations use for one size; the first that has a value counts."""
+HARMLESS: frozenset[str] = frozenset(_NAMED["harmless"])
+"""Keys that change no size unless a formula reads them: training, generation and kernel options,
+and names that another key of the same configuration replaces."""
 PER_HEAD_NORM: tuple[str, ...] = tuple(_NAMED["per_head_norm"])
 """Prefixes of families that normalise queries and keys per head."""
 LATENT: tuple[str, ...] = tuple(_NAMED["latent"])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.models.architecture import (
     Architecture,
     Attention,
@@ -13,6 +13,7 @@ from gpufleet.models.architecture import (
 )
 
 _finding = findings_in(__file__)
+_rules = rules_in(__file__)
 
 
 class Sharding(StrEnum):
@@ -87,22 +88,8 @@ def check_parallelism(
     if findings:
         return tuple(findings)
     findings += _tensor(model, parallel.tensor, f"{path}.tensor")
-    if parallel.pipeline > model.layers:
-        findings.append(
-            _finding(
-                "pipeline-deeper-than-model",
-                path,
-                value=parallel.pipeline,
-                limit=model.layers,
-                model=model.name,
-            )
-        )
-    findings += _expert(model, parallel, f"{path}.expert", training)
-    if parallel.sharding is not Sharding.NONE and parallel.data == 1:
-        findings.append(
-            _finding("sharding-without-data-parallel", path, sharding=parallel.sharding.value)
-        )
-    return tuple(findings)
+    findings += _rules("parallelism", path, model=model, parallel=parallel)
+    return (*findings, *_expert(model, parallel, f"{path}.expert", training))
 
 
 def _tensor(model: Architecture, tensor: int, path: str) -> list[Finding]:

@@ -15,8 +15,8 @@ from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.data_files import data_file
 from gpufleet.render.monitoring_parameters import monitoring_parameters
-from gpufleet.render.scrape_objects import scrape_objects
-from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+from gpufleet.render.scrape_objects import BACKENDS, scrape_objects
+from gpufleet.spec.monitoring import Monitoring
 
 _file, _finding = files_in(__file__), findings_in(__file__)
 
@@ -64,13 +64,9 @@ def rule_groups(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
 
 def rule_object(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any] | None:
     """The object of the backend; None for backend `none`."""
-    kinds = {
-        MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "PrometheusRule"),
-        MonitoringBackend.VICTORIA_METRICS: ("operator.victoriametrics.com/v1beta1", "VMRule"),
-    }
-    if monitoring.backend not in kinds:
+    if monitoring.backend not in BACKENDS:
         return None
-    api_version, kind = kinds[monitoring.backend]
+    api_version, kind, *_ = BACKENDS[monitoring.backend]
     spec = {"groups": rule_groups(fleet, monitoring)}
     place, labels = monitoring.namespace, monitoring.labels
     return manifest(api_version, kind, RULES_NAME, place, labels, spec=spec)

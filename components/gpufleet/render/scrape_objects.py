@@ -13,6 +13,15 @@ from gpufleet.render.data_files import data_part
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
+BACKENDS = {
+    MonitoringBackend.PROMETHEUS: (
+        *("monitoring.coreos.com/v1", "PrometheusRule", "ServiceMonitor", "PodMonitor"),
+    ),
+    MonitoringBackend.VICTORIA_METRICS: (
+        *("operator.victoriametrics.com/v1beta1", "VMRule", "VMServiceScrape", "VMPodScrape"),
+    ),
+}
+"""Backend -> version of its API, and its kinds of rules and of scrapes of services and pods."""
 EXPORTER = "dcgm-exporter"
 """Release of the exporter's own chart, on nodes without the GPU Operator's exporter."""
 
@@ -45,17 +54,9 @@ def kueue_monitors_itself(monitoring: Monitoring) -> bool:
 def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
     """The objects of the backend (`objects/scrapes.yaml`), for Services first, then for pods; empty
     for backend `none`. Kueue has none if its chart makes the ServiceMonitor."""
-    kinds = {
-        MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "ServiceMonitor", "PodMonitor"),
-        MonitoringBackend.VICTORIA_METRICS: (
-            "operator.victoriametrics.com/v1beta1",
-            "VMServiceScrape",
-            "VMPodScrape",
-        ),
-    }
-    if monitoring.backend not in kinds:
+    if monitoring.backend not in BACKENDS:
         return []
-    api_version, of_services, of_pods = kinds[monitoring.backend]
+    api_version, _, of_services, of_pods = BACKENDS[monitoring.backend]
     place, labels = monitoring.namespace, monitoring.labels
     pace = {
         "interval": f"{monitoring.interval_seconds}s",

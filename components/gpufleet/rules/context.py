@@ -74,8 +74,6 @@ class Thresholds:
     production deployment; in the profile `strict` any amount does."""
     longest_waiver_days: int = 180
     """Maximum duration of a waiver, in days from today."""
-    budget_usd_per_hour: Decimal | None = None
-    """Maximum cost of a fleet per hour at its largest size; its own budget applies too."""
 
 
 @dataclass(frozen=True, slots=True)

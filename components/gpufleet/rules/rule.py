@@ -160,19 +160,14 @@ def rule(
     dev: Level,
     prod: Level | None = None,
     strict: Level | None = None,
-    mandatory_needs: Provenance = Provenance.EXPLICIT,
     needs: Iterable[Needs] = (),
-    advice: str = "",
-    limit: str = "",
-    fix: str = "",
-    formula: str = "",
     source: str,
-    without_gpus: bool = False,
-    sees_pools: bool = False,
+    **fields: Any,
 ) -> Callable[[Check], Rule]:
     """Register the decorated check as a rule.
 
     `prod` is `dev` where it is not given, and `strict` is `prod`. Most rules are about workloads.
+    `fields`: further fields of `Rule`, such as `advice`.
     """
     in_production = dev if prod is None else prod
     levels = {
@@ -188,16 +183,10 @@ def rule(
             family=check.__module__.rsplit(".", 1)[-1],
             subjects=subject if isinstance(subject, tuple) else (subject,),
             levels=levels,
-            mandatory_needs=mandatory_needs,
             needs=frozenset(needs),
-            advice=advice,
-            limit=limit,
-            fix=fix,
-            formula=formula,
             source=source,
             check=check,
-            without_gpus=without_gpus,
-            sees_pools=sees_pools,
+            **fields,
         )
 
     return make

@@ -2,12 +2,25 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, cast
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticKnownError
 from pydantic_core.core_schema import no_info_before_validator_function
+
+from gpufleet.catalogue.edition import RawRow, read_rows
+from gpufleet.findings.row_rules import holds, value_of
+from gpufleet.findings.rows import FACT, filled
 
 KmsKeyArn = Annotated[
     str,
@@ -49,8 +62,18 @@ def _unconverted(part: Any) -> Any:
     return part
 
 
+@cache
+def _conditions(kind: type[BaseModel]) -> list[RawRow]:
+    """What fields of a model must not be together: the rows of `conditions.jsonl` that name it or a
+    model that it extends. `when` is that of `findings.row_rules`, with paths that begin at the
+    model; the message contains fields by their names, and `values`: name -> path."""
+    names = [one.__name__ for one in kind.__mro__]
+    return [row for row in read_rows(Path(__file__).parent, "conditions") if row["of"] in names]
+
+
 class PlainModel(BaseModel):
-    """A model that accepts booleans and numbers as written and converts none.
+    """A model that accepts booleans and numbers as written and converts none, and whose fields fit
+    each other.
 
     pydantic reads `"yes"` and 1 as true, `"8"` and true as integers; Kubernetes and the providers
     refuse them.
@@ -61,6 +84,16 @@ class PlainModel(BaseModel):
         cls, source: Any, handler: GetCoreSchemaHandler, /
     ) -> CoreSchema:
         return cast("CoreSchema", _unconverted(handler(source)))
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> Self:
+        for row in _conditions(type(self)):
+            if holds(row["when"], cast("Any", self)):
+                paths = row.get("values", {})
+                names = (found[1] for found in FACT.finditer(row["message"]))
+                facts = {name: value_of(self, paths.get(name, name)) for name in names}
+                raise ValueError(filled(row["message"], facts))
+        return self
 
 
 class SpecModel(PlainModel):

@@ -71,11 +71,6 @@ def minutes(duration: str) -> int:
     return int(found[1]) * _MINUTES[found[2]]
 
 
-def _in_order(starts: datetime | None, until: datetime | None) -> None:
-    if starts is not None and until is not None and starts >= until:
-        raise ValueError(f"starts {starts} is not before until {until}")
-
-
 class OnDemand(SpecModel):
     """List price, without commitment."""
 
@@ -98,11 +93,6 @@ class _Dated(SpecModel):
     until: UtcTime | None = None
     """End (UTC), after `starts`. Default: it does not end."""
 
-    @model_validator(mode="after")
-    def _window(self) -> Self:
-        _in_order(self.starts, self.until)
-        return self
-
 
 class MaintenanceWindow(SpecModel):
     """A time in which nodes of the pool are out of service."""
@@ -113,11 +103,6 @@ class MaintenanceWindow(SpecModel):
     """End (UTC), after `starts`."""
     nodes: int | None = Field(default=None, ge=1, le=10_000)
     """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
-
-    @model_validator(mode="after")
-    def _window(self) -> Self:
-        _in_order(self.starts, self.until)
-        return self
 
 
 class TeamCommitment(_Dated):
@@ -166,11 +151,6 @@ class CapacityBlock(SpecModel):
     value the pool's spend is unknown."""
     instances: int | None = Field(default=None, ge=1, le=10_000)
     """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
-
-    @model_validator(mode="after")
-    def _window(self) -> Self:
-        _in_order(self.starts, self.until)
-        return self
 
 
 class _DynamicWorkload(SpecModel):

@@ -1,9 +1,8 @@
 """Handling of a node with a broken GPU: the action, its program, and the required healthy rest."""
 
 from enum import StrEnum
-from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gpufleet.spec.base import SpecModel
 
@@ -37,13 +36,6 @@ class HealthFloor(SpecModel):
     """Healthy nodes in percent of the existing nodes, 0 to 99."""
     as_platform: bool = False
     """The platform's own limit, which can be lower than documented."""
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Self:
-        given = [self.nodes is not None, self.percent is not None, self.as_platform]
-        if sum(given) != 1:
-            raise ValueError("give one of `nodes`, `percent` and `asPlatform: true`")
-        return self
 
 
 class HealthPolicy(SpecModel):

@@ -1,6 +1,6 @@
 """Settings of a pool for Karpenter only."""
 
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -25,20 +25,6 @@ class KarpenterRequirement(SpecModel):
     values: Annotated[tuple[str, ...], Field(max_length=60)] = ()
     """Values; exactly one integer with Gt, Lt, Gte and Lte. Default: none."""
 
-    @model_validator(mode="after")
-    def _values_fit(self) -> Self:
-        if self.operator in {"In", "NotIn"} and not self.values:
-            raise ValueError(f"operator {self.operator} needs at least one value, found none")
-        if self.operator in {"Exists", "DoesNotExist"} and self.values:
-            raise ValueError(f"operator {self.operator} takes no values, found {len(self.values)}")
-        numeric = self.operator in {"Gt", "Lt", "Gte", "Lte"}
-        if numeric and (len(self.values) != 1 or not self.values[0].isdigit()):
-            raise ValueError(
-                f"operator {self.operator} takes exactly one whole number, found "
-                f"{', '.join(self.values) or 'none'}"
-            )
-        return self
-
 
 class KarpenterBudget(SpecModel):
     """Maximum number of nodes that may be disrupted at once; it does not delay expiry."""
@@ -51,14 +37,6 @@ class KarpenterBudget(SpecModel):
     """Its duration, in hours and minutes."""
     reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = ()
     """Reasons to which it applies. Default: all of them."""
-
-    @model_validator(mode="after")
-    def _together(self) -> Self:
-        if (self.schedule is None) != (self.duration is None):
-            raise ValueError("schedule and duration are only used together")
-        if self.duration is not None and "s" in self.duration:
-            raise ValueError(f"duration {self.duration} has seconds; write hours and minutes")
-        return self
 
 
 class KarpenterDisruption(SpecModel):
@@ -106,12 +84,6 @@ class KarpenterReservations(SpecModel):
     match: Literal["open", "targeted"] | None = None
     """Reservations for any machine (`open`), or for machines that name them. Default: both."""
 
-    @model_validator(mode="after")
-    def _selects(self) -> Self:
-        if not self.tags and self.match is None:
-            raise ValueError("neither tags nor match is given: Karpenter refuses such a selector")
-        return self
-
 
 class KarpenterPoolOptions(SpecModel):
     """Settings for Karpenter only."""
@@ -157,9 +129,3 @@ class KarpenterPoolOptions(SpecModel):
     names one in `eks.launchTemplate.placement`. Default: none."""
     weight: int | None = Field(default=None, ge=1, le=100)
     """Preference among suitable pools of a pod, 1 to 100, highest first. Default: none."""
-
-    @model_validator(mode="after")
-    def _one_way_to_keep_nodes(self) -> Self:
-        if self.static and self.buffer:
-            raise ValueError("static and buffer are both true: a static pool adds no nodes")
-        return self

@@ -1,9 +1,9 @@
 """Monitoring: objects for metrics, alerts and dashboards. Their content follows from the pools."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import DnsLabel, SpecModel
 from gpufleet.spec.pool import LabelKey, LabelValue
@@ -107,12 +107,3 @@ class Monitoring(SpecModel):
     """Default: all alerts, at the thresholds named there."""
     dashboards: Dashboards = Field(default_factory=Dashboards)
     """Default: fleet, team, MIG slices and cost."""
-
-    @model_validator(mode="after")
-    def _scrape_within_interval(self) -> Self:
-        if self.scrape_timeout_seconds > self.interval_seconds:
-            raise ValueError(
-                f"scrapeTimeoutSeconds {self.scrape_timeout_seconds} is over the limit, "
-                f"intervalSeconds {self.interval_seconds}"
-            )
-        return self

@@ -85,12 +85,6 @@ class OfedUpgrade(SpecModel):
     drain: OfedDrain = Field(default_factory=OfedDrain)
     """Default: drain for 300 seconds."""
 
-    @model_validator(mode="after")
-    def _safe_load(self) -> Self:
-        if self.safe_load and not self.auto_upgrade:
-            raise ValueError("safeLoad needs autoUpgrade: true")
-        return self
-
 
 class OfedDriver(SpecModel):
     """DOCA-OFED from the Network Operator (`ofed: operator`)."""
@@ -126,15 +120,6 @@ class NicSelectors(SpecModel):
     """Network interfaces, `ens1f0`."""
     link_types: Words = ()
     """`ether` or `infiniband`."""
-
-    @model_validator(mode="after")
-    def _any(self) -> Self:
-        written = (self.vendors, self.device_ids, self.drivers, self.if_names, self.link_types)
-        if not any(written):
-            raise ValueError(
-                "at least one of vendors, deviceIds, drivers, ifNames, linkTypes is needed"
-            )
-        return self
 
 
 class RdmaResource(SpecModel):
@@ -177,15 +162,6 @@ class SriovSelectors(SpecModel):
     """`ether` or `infiniband`."""
     is_rdma: bool | None = None
     """Also mount the RDMA devices. Default: the plugin's, false."""
-
-    @model_validator(mode="after")
-    def _any(self) -> Self:
-        if not any(value for key, value in self if key != "is_rdma"):
-            raise ValueError(
-                "at least one of vendors, devices, drivers, pciAddresses, pfNames, rootDevices, "
-                "linkTypes is needed"
-            )
-        return self
 
 
 class SriovResource(SpecModel):

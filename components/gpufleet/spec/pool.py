@@ -1,8 +1,8 @@
 """A pool: identical GPU nodes and how their GPUs are shared."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.base import DnsLabel, Ownership, PoolName, SpecModel
@@ -47,18 +47,6 @@ class Nodes(SpecModel):
     expected: int | None = Field(default=None, ge=0, le=10_000)
     """Number of nodes in an average hour, for the expected spend. Default: the middle of min and
     max, rounded up."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min > self.max:
-            raise ValueError(
-                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
-            )
-        if self.expected is not None and not self.min <= self.expected <= self.max:
-            raise ValueError(
-                f"expected {self.expected} is outside min {self.min} and max {self.max}"
-            )
-        return self
 
 
 class Taint(SpecModel):

@@ -167,11 +167,3 @@ class KedaScaling(SpecModel):
     """Creates a TriggerAuthentication from these, instead of naming one. Default: none."""
     auth_modes: Literal["basic", "bearer", "tls", "custom"] | None = None
     """Authentication modes of KEDA; required with secrets. Default: none."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min > self.max:
-            raise ValueError(
-                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
-            )
-        return self

@@ -63,12 +63,6 @@ class MigLayout(SpecModel):
     """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
     the GPUs whole, without MIG; several layouts then need `strategy: mixed`."""
 
-    @model_validator(mode="after")
-    def _some_gpus(self) -> Self:
-        if isinstance(self.gpus, int) and self.gpus < 1:
-            raise ValueError("gpus must be at least 1, or `all`")
-        return self
-
 
 class Mig(SpecModel):
     """Multi-Instance GPU: hardware slices with memory and fault isolation."""
@@ -85,13 +79,6 @@ class Mig(SpecModel):
     Exactly one of `layout` and `layouts` is needed."""
     time_slicing: TimeSlicing | None = None
     """Time-slice each MIG slice further. Default: slices are exclusive."""
-
-    @model_validator(mode="after")
-    def _one_layout(self) -> Self:
-        if (self.layout is None) is (not self.layouts):
-            found = "both" if self.layouts else "none"
-            raise ValueError(f"exactly one of layout and layouts is needed, found {found}")
-        return self
 
 
 class VgpuScheduler(StrEnum):
@@ -157,12 +144,6 @@ class Dra(ClaimTerms):
     """Create a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
     claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
     Default false."""
-
-    @model_validator(mode="after")
-    def _one_layout(self) -> Self:
-        if self.layout is not None and self.layouts:
-            raise ValueError("only one of layout and layouts can be given")
-        return self
 
     @model_validator(mode="after")
     def _names_of_their_own(self) -> Self:

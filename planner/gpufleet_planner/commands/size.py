@@ -210,6 +210,7 @@ def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
     """Fit, settings, room, speed and load test."""
     verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
     facts: dict[str, Any] = {"device": answer.device, "verdict": verdict, "room": answer.capacity}
+    facts["worst"] = answer.worst_capacity
     job = answer.work if isinstance(answer.work, Training) else None
     facts["settings"] = "" if job is None else settings_text(job, answer.parallel)
     yield from texts("size", facts)
@@ -245,6 +246,7 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
         "device": None if answer.device is None else _device(answer.device),
         "fits": answer.fits,
         "capacity": plain_data(answer.capacity),
+        "worstCapacity": plain_data(answer.worst_capacity),
         "speed": plain_data(answer.speed),
         "loadTest": plain_data(answer.load_test),
         "findings": [finding.as_dict() for finding in answer.findings],

@@ -129,6 +129,9 @@ def explain_setting(
     if isinstance(work, Serving) and model.causal:
         room = capacity(model, work, device.usable_bytes, parallel)
         yield from _lines("memory/room", facts, room=room, taken=_taken(work, device, parallel))
+        if work.engine is not InferenceEngine.TRANSFORMERS:
+            room = capacity(model, work, device.usable_bytes, parallel, worst=True)
+            yield from _lines("memory/worst", facts, room=room)
     yield from _lines(f"device/{device.kind.value}", facts)
     if isinstance(work, Training):
         kind, speed = "training", training_speed(model, work, device, parallel, link)

@@ -9,8 +9,8 @@ from math import floor
 from typing import Any
 
 from gpufleet.findings import Finding, findings_in
-from gpufleet.models.catalogue_models import named_format
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction, step_tokens
+from gpufleet.models.formats import named_format
 from gpufleet.models.inference import Serving
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.plan import PlannedFleet

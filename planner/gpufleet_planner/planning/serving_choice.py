@@ -91,7 +91,8 @@ def serve(
     unknown = not_known(need.model, serving.engine)
     if unknown is not None:
         return Miss("not-known", f"whether {serving.engine} starts is not known: {unknown}")
-    cache = capacity(need.model, serving, device.usable_bytes, parallel)
+    worst = need.confidence is Assurance.WORST
+    cache = capacity(need.model, serving, device.usable_bytes, parallel, worst=worst)
     room = cache.sequences
     if room < 1:
         return Miss(

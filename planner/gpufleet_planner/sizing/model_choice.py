@@ -12,10 +12,10 @@ from typing import Any, cast
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, FleetError, findings_in, has_errors
 from gpufleet.models.architecture import Architecture
-from gpufleet.models.catalogue_models import find_catalogue_model, named_format
+from gpufleet.models.catalogue_models import find_catalogue_model
 from gpufleet.models.config_model import architecture_from_config
 from gpufleet.models.config_quantisation import stored_format
-from gpufleet.models.formats import WEIGHT_FORMATS
+from gpufleet.models.formats import WEIGHT_FORMATS, named_format
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.stated_size import from_parameter_count, stated_parameters

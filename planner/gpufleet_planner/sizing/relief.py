@@ -38,7 +38,11 @@ def relief(
         steps = chain(formats, _spread(model, work, parallel, device))
     for text, changed, split in steps:
         need = ledger_of(model, changed, split).planning_bytes
-        if need <= device.usable_bytes and _room(model, changed, split, device):
+        fits = need <= device.usable_bytes
+        if fits and isinstance(changed, Serving) and model.causal:
+            # An engine has to hold the batch in the part of the GPU that it takes.
+            fits = capacity(model, changed, device.usable_bytes, split).sequences >= changed.batch
+        if fits:
             return f"{text}: {need / GIB:.2f} GiB with margin"
     return None
 
@@ -49,15 +53,6 @@ def ledger_of(model: Architecture, work: Training | Serving, parallel: Paralleli
     if isinstance(work, Training):
         return training_ledger(model, work, parallel)
     return (serving_ledger if model.causal else embedding_ledger)(model, work, parallel)
-
-
-def _room(
-    model: Architecture, work: Training | Serving, parallel: Parallelism, device: Device
-) -> bool:
-    """Whether an engine could hold the batch in the part of the GPU that it takes."""
-    if isinstance(work, Training) or not model.causal:
-        return True
-    return capacity(model, work, device.usable_bytes, parallel).sequences >= work.batch
 
 
 def _jobs(job: Training) -> Iterator[tuple[str, Training]]:

@@ -22,10 +22,10 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
     capacity,
-    near_edge,
     not_known,
     refusal_of,
     starts,
+    unsure,
 )
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import (
@@ -133,6 +133,8 @@ class Sizing:
     """Network between training's data ranks, where the request states it."""
     load_test: LoadFigures | None = None
     """The modelled result of the request's load test."""
+    worst_capacity: CacheCapacity | None = None
+    """`capacity` with the least room that public starts leave."""
 
 
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
@@ -301,7 +303,7 @@ def _answer(
 ) -> Sizing:
     trains, asked, link = isinstance(work, Training), request.network, None
     need = ledger_of(model, work, parallel)
-    room = speed = tested = None
+    room = worst = speed = tested = None
     if trains and asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
         link = network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
     if device is None:
@@ -314,6 +316,8 @@ def _answer(
         speed = embedding_speed(model, work, device, parallel)
     elif not_known(model, work.engine) is None:
         room = capacity(model, work, device.usable_bytes, parallel)
+        if work.engine is not InferenceEngine.TRANSFORMERS:
+            worst = capacity(model, work, device.usable_bytes, parallel, worst=True)
         replica = serving_replica(model, work, device, parallel)
         if replica is not None:
             speed = replica.speed(work.batch)
@@ -334,10 +338,12 @@ def _answer(
         )
     if isinstance(work, Serving) and model.causal and device is not None:
         fits = _starts(model, work, parallel, device, room, fits, findings)
+        if fits and worst and (note := unsure(model, work, worst)):
+            findings.append(note)
     gpus = parallel.training_gpus if trains else parallel.serving_gpus
     reported = ordered(findings)
     return Sizing(
-        model, need, device, gpus, fits, room, speed, reported, work, parallel, link, tested
+        model, need, device, gpus, fits, room, speed, reported, work, parallel, link, tested, worst
     )
 
 
@@ -369,6 +375,4 @@ def _starts(
                 part=part,
             )
         )
-    elif room is not None and (near := near_edge(serving, room, parallel)) is not None:
-        findings.append(near)
     return starts(model, serving, room, findings) if fits else fits

@@ -30,18 +30,14 @@ from gpufleet_policies.commands.audit_reports import (
     write_outputs,
 )
 from gpufleet_policies.commands.check import command as check
-from gpufleet_policies.commands.check import place_options
+from gpufleet_policies.commands.options import options
+from gpufleet_policies.configurations.kinds import KINDS
 from gpufleet_policies.fronts.audit.as_json import finding_as_dict
 from gpufleet_policies.fronts.audit.fixing import Chosen, Fixes, Validate, diff, fixes, write
 from gpufleet_policies.fronts.audit.patches import ObjectPatch, object_patches
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.names import names
-
-
-def print_patches(result: Audit, chosen: Chosen) -> None:
-    """One JSON document: a list of {"file", "line", "object", "rules", "patch"}."""
-    print_json([patch.as_dict() for patch in object_patches(result, chosen)])
 
 
 def write_fixes(
@@ -119,130 +115,7 @@ FIRST = names("option of audit that --help shows")
 
 @click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option(
-    "--profile",
-    type=click.Choice(["auto", "dev", "prod", "strict"]),
-    help="Levels to start from. Default: that of the settings, else by environment.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Policy settings. Default: gpu-policy.yaml or gpu-policy.json here, when there is one.",
-)
-@click.option("--baseline", metavar="FILE", help="File of known findings, which do not count.")
-@click.option(
-    "--write-baseline",
-    is_flag=True,
-    help=f"Write every finding into the baseline ({BASELINE} unless named) and exit 0.",
-)
-@click.option(
-    "--explain", metavar="RULE", help="The same as `gpufleet policies explain RULE`, and end."
-)
-@click.option(
-    "--include-rule",
-    "include_rules",
-    multiple=True,
-    metavar="GLOB",
-    help="Apply only these rules. A rule with its full name is at least advisory.",
-)
-@click.option(
-    "--exclude-rule", "exclude_rules", multiple=True, metavar="GLOB", help="Exclude these rules."
-)
-@click.option(
-    "--include-path",
-    "include_paths",
-    multiple=True,
-    metavar="GLOB",
-    help="Read only files of these names: `*` matches `/` too, a folder matches all files in it.",
-)
-@click.option(
-    "--exclude-path",
-    "exclude_paths",
-    multiple=True,
-    metavar="GLOB",
-    help="Do not read files of these names.",
-)
-@click.option(
-    "--rules-dir",
-    "rule_folders",
-    multiple=True,
-    metavar="DIR",
-    help="Folder with Python files of your own rules (docs/own-rules.md). They are run.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["mandatory", "advisory", "never"]),
-    default="mandatory",
-    show_default=True,
-    help="Findings of this level; those of a higher one count too.",
-)
-@click.option(
-    "--fail-on-unread", is_flag=True, help="Exit 2 when any file cannot be read, named or not."
-)
-@click.option(
-    "--allow-nothing",
-    is_flag=True,
-    help="Exit 0 if nothing was validated: for hooks that name all changed files.",
-)
-@click.option(
-    "--patch", is_flag=True, help="Print the changes that fix findings, RFC 6902 per object."
-)
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="Make the changes of --patch in YAML files; keep comments, validate them again, and "
-    "print what remains.",
-)
-@click.option("--diff", is_flag=True, help="With --fix: print a unified diff, and write nothing.")
-@click.option(
-    "--fix-rule",
-    "fix_rules",
-    multiple=True,
-    metavar="GLOB",
-    help="With --fix or --patch: only findings of these rules. Repeat it for more.",
-)
-@click.option(
-    "--fix-path",
-    "fix_paths",
-    multiple=True,
-    metavar="GLOB",
-    help="With --fix or --patch: only files of these names. Repeat it for more.",
-)
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="text and html are for users; json for programs, sarif for code scanning, junit for test "
-    "reports, github for annotations of changed lines.",
-)
-@click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="List only the N costliest objects; in text and html. 0: all.",
-)
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Write a report of any format into a file as well, in the same run. Repeat it for more.",
-)
-@click.option(
-    "--require-judged",
-    is_flag=True,
-    help="Fail if something was not validated: unreadable files, templates, unknown kinds, charts.",
-)
-@place_options
-@click.option("--verbose", is_flag=True, help="List everything that was not validated.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    help="Maximum processes. Default: the number of processors, at most 8.",
-)
+@options("audit", output_format=click.Choice(FORMATS), kind=click.Choice(list(KINDS)))
 def command(
     paths: tuple[str, ...],
     profile: str | None,
@@ -340,7 +213,7 @@ def command(
             result, readings, validate, chosen, only_show=diff, output_format=output_format
         )
     elif patch:
-        print_patches(result, chosen)
+        print_json([one.as_dict() for one in object_patches(result, chosen)])
     else:
         write_outputs(result, files)
         print_report(result, output_format, verbose=verbose or require_judged, top=top)

@@ -1,7 +1,6 @@
 """`gpufleet check`: verdict on an NVIDIA or Karpenter configuration before it is applied."""
 
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,64 +21,20 @@ from gpufleet.findings import error
 from gpufleet.messages import one_line
 from gpufleet_policies.commands.audit_call import policy_settings, require_rules
 from gpufleet_policies.commands.audit_reports import styled
+from gpufleet_policies.commands.options import options
 from gpufleet_policies.configurations.kinds import KINDS
 
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.check import CheckedFile
 
-_Function = Callable[..., Any]
 _OTHER = ("document-unreadable", "-nothing-to-judge", "dra-no-config")
 """Ends of the codes of a text that is not of the kind; such findings are about no part of it."""
 _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject": "red"}
 
 
-_PLACE: tuple[Callable[[_Function], _Function], ...] = (
-    click.option(
-        "--as",
-        "kind",
-        type=click.Choice(list(KINDS)),
-        metavar="KIND",
-        help="Kind of the file (docs/check.md): it is read as this kind, with its rules alone. "
-        "Default: everything that is recognised in it, with all rules of `gpufleet audit`.",
-    ),
-    click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB."),
-    click.option(
-        "--select",
-        metavar="NAME",
-        help="The config, or key of a ConfigMap, that a node will get.",
-    ),
-    click.option(
-        "--context",
-        "context_file",
-        metavar="FILE",
-        help="Known facts of cluster and node: gpu, gpusPerNode, product, featureGates, version, "
-        "env, chart (docs/check.md).",
-    ),
-)
-"""The kind of one document, and the known facts of its nodes."""
-
-
-def place_options(function: _Function) -> _Function:
-    """Add the options that make `gpufleet audit` look at one document: `kind`, `gpu`, `select` and
-    `context_file`."""
-    for option in reversed(_PLACE):
-        function = option(function)
-    return function
-
-
 @click.command("check")
 @click.argument("file", metavar="FILE")
-@place_options
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Policy settings. Default: gpu-policy.yaml or gpu-policy.json here, when there is one.",
-)
-@click.option(
-    "--require-judged",
-    is_flag=True,
-    help="Fail if something was not validated: unreadable files, templates, unknown kinds, charts.",
-)
+@options("check", kind=click.Choice(list(KINDS)))
 @format_option
 def command(
     file: str,

@@ -20,26 +20,12 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.messages import message, one_line
+from gpufleet_policies.commands.options import options
 
 
 @click.command("doctor")
 @click.argument("dump", metavar="DUMP", required=False)
-@click.option(
-    "--fleet",
-    "declaration",
-    metavar="FILE",
-    help="The declaration: also reports differences from it, and the edits of it.",
-)
-@click.option("--pod", metavar="[NAMESPACE/]NAME", help="Prove why this pod waits, node by node.")
-@click.option("--all", "everything", is_flag=True, help="Every finding, with its evidence.")
-@click.option("--html", metavar="FILE", help="Write one page that needs no other file.")
-@click.option(
-    "--mask", is_flag=True, help="Replace names, images and addresses, to publish the report."
-)
-@click.option("--collect", is_flag=True, help="Print the command that makes a dump, and end.")
-@click.option("--live", is_flag=True, help="Query the cluster of the kubeconfig instead of a dump.")
-@click.option("--kubeconfig", metavar="FILE", help="With --live. Default: that of kubectl.")
-@click.option("--context", metavar="NAME", help="With --live. Default: the current one.")
+@options("doctor")
 @format_option
 def command(
     dump: str | None,
@@ -49,9 +35,6 @@ def command(
     html: str | None,
     mask: bool,
     collect: bool,
-    live: bool,
-    kubeconfig: str | None,
-    context: str | None,
     output_format: str,
 ) -> None:
     """Find causes in a dump of a cluster: why pods wait, nodes offer no GPU, GPUs idle. Each has
@@ -77,21 +60,17 @@ def command(
     if collect:
         click.echo(dumps.collect_command())
         return
-    if live == (dump is not None):
-        raise click.UsageError("name a DUMP, or --live")
-    if (kubeconfig or context) and not live:
-        raise click.UsageError("--kubeconfig and --context are used with --live only")
+    if dump is None:
+        raise click.UsageError("name a DUMP; --collect prints the command that makes one")
     unread: Sequence[str] = ()
-    with refusing(UnreadableDocumentError, RuntimeError, file=dump or "the cluster"):
-        if dump is None:
-            cluster = dumps.read_live(kubeconfig, context)
-        elif dump != "-" and Path(dump).is_dir():
+    with refusing(UnreadableDocumentError, file=dump):
+        if dump != "-" and Path(dump).is_dir():
             cluster, unread = dumps.read_folder(Path(dump))
         else:
             cluster = dumps.read_text(read_text(dump))
     require_something(
         cluster.nodes or cluster.pods or cluster.all("Workload"),
-        f"{dump or 'the cluster'}: no node, pod or workload is in it, so there is nothing to look "
+        f"{dump}: no node, pod or workload is in it, so there is nothing to look "
         "at; `gpufleet doctor --collect` prints the command that makes a dump",
     )
     refused = cluster.all("NotRead")

@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     refusing,
     require_something,
 )
+from gpufleet_policies.commands.options import options
 
 if TYPE_CHECKING:
     from gpufleet.rules.rule import Rule
@@ -114,19 +115,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
 
 @command.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--virtualenv",
-    default="venv",
-    show_default=True,
-    metavar="PATH",
-    help="Python environment the pack runs in, relative to DIR.",
-)
-@click.option(
-    "--wheel",
-    type=click.Path(path_type=Path, exists=True),
-    metavar="PATH",
-    help="Wheel or checkout the pack installs gpufleet from. Default: the running one.",
-)
+@options("policies init", wheel=click.Path(path_type=Path, exists=True))
 @format_option
 def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
     """Write a policy pack folder for a project that installs gpufleet.
@@ -147,21 +136,13 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     with refusing(file=folder):
         done = write_pack(folder, virtualenv, None if wheel is None else requirement_of(wheel))
     if output_format == "json":
-        print_json(
-            {
-                "folder": str(folder),
-                "written": list(done.written),
-                "unchanged": list(done.unchanged),
-                "refused": list(done.changed),
-                "local": done.local,
-            }
-        )
+        print_json({"folder": str(folder), **asdict(done)})
     else:
         for name in done.written:
             click.echo(f"wrote {folder / name}")
         for name in done.unchanged:
             click.echo(f"kept {folder / name}, up to date")
-        for name in done.changed:
+        for name in done.refused:
             click.echo(
                 f"{folder / name} was changed and is not overwritten; move it to get the new one",
                 err=True,
@@ -176,36 +157,12 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
             where = shlex.quote(str(folder))
             made = "" if (folder / virtualenv).is_dir() else f"pulumi install --cwd {where}; then "
             click.echo(f"next: {made}pulumi preview --policy-pack {where}")
-    if done.changed:
+    if done.refused:
         sys.exit(1)
 
 
 @command.command()
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write a file per policy. Default: print all of them.",
-)
-@click.option(
-    "--enforce",
-    type=click.Choice(["warn", "deny"]),
-    default="warn",
-    show_default=True,
-    help="Action of mandatory policies; start with warn.",
-)
-@click.option(
-    "--profile", type=click.Choice(["dev", "prod", "strict"]), help="Levels to start from."
-)
-@click.option("--config", metavar="FILE", help="Policy settings: levels and thresholds.")
-@click.option(
-    "--exempt-namespace",
-    "exempt",
-    multiple=True,
-    metavar="NAME",
-    help="Namespace that is not validated, besides kube-system and those of the GPU operators.",
-)
+@options("policies admission", folder=click.Path(path_type=Path, file_okay=False))
 @format_option
 def admission(
     folder: Path | None,

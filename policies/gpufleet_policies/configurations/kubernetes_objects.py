@@ -8,15 +8,14 @@ from typing import Any
 from gpufleet.catalogue.schemas import KUBERNETES, schema_kinds
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
+from gpufleet.contract.schemas.newer_fields import newer_problems
+from gpufleet.contract.schemas.report import (
     SCHEMA_RULES,
-    has_schema,
-    newer_problems,
     report_problem,
     report_problems,
     schema_codes,
-    schema_problems,
 )
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go_stream
@@ -72,6 +71,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         version, kind = str(item["apiVersion"]), str(item["kind"])
         own = schema_kinds()[version][kind] == KUBERNETES
         codes = CODES if own else replace(CODES, definition=(version, kind))
+        if kind == "Configuration":
+            codes = replace(codes, reader="Kueue's manager")
         report_problems(schema_problems(item), codes, report, path)
         if context.minor is not None:
             for problem in newer_problems(item, context.minor):

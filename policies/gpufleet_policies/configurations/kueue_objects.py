@@ -14,7 +14,7 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
+from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object, schema_codes
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at
@@ -55,7 +55,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
-            report_problems(object_problems(item, _GROUP[:-1]), _CODES, report, path)
+            report_object(item, _GROUP[:-1], _CODES, report, path)
         if kind == "ClusterQueue":
             found.queues[name] = (path, item)
         elif kind == "LocalQueue":

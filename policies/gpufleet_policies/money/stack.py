@@ -4,7 +4,7 @@ Workloads are no part of it: they run on the pools, and would be counted twice.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -99,10 +99,6 @@ def _unused(
 
 
 def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
-    return replace(_computed(pool, catalogue), object=str(pool.locator))
-
-
-def _computed(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
     low = pool_price(pool, catalogue).low
     smallest = pool.size.standing
     standing = None
@@ -110,16 +106,14 @@ def _computed(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
         standing = pool.compiled.minimum_spend.found
     elif smallest.is_known:
         standing = 0 if smallest.value == 0 else None if low is None else smallest.value * low
-    most = reach(pool, catalogue)
-    if most is None:
-        return PoolSpend(pool.name, standing, None, UNREADABLE)
-    if most.gpus is None:
-        return PoolSpend(pool.name, standing, None, most.because)
-    if most.gpus == 0:
-        return PoolSpend(pool.name, standing, 0)
-    cost = most.micro_usd_per_hour
-    cause = "" if cost is not None else f"no price is known for up to {int(most.gpus)} GPUs"
-    return PoolSpend(pool.name, standing, cost, cause)
+    most, exposure, cause = reach(pool, catalogue), None, UNREADABLE
+    if most is not None and most.gpus is None:
+        cause = most.because
+    elif most is not None:
+        exposure = most.micro_usd_per_hour if most.gpus else 0
+        unpriced = f"no price is known for up to {int(most.gpus or 0)} GPUs"
+        cause = unpriced if exposure is None else ""
+    return PoolSpend(pool.name, standing, exposure, cause, str(pool.locator))
 
 
 def _sum(parts: list[tuple[str, int | None, str]]) -> Bound:

@@ -9,6 +9,7 @@ from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet_policies.names import meanings, names
 from gpufleet_policies.readers.reading import boolean, fact, text, whole, without
 from gpufleet_policies.resolve.hcl import INSERTED
+from gpufleet_policies.wrappers.release import parse_yaml
 
 _VERBATIM = frozenset(
     {"labels", "tags", "tagsAll", "resourceLabels", "terraformLabels", "effectiveLabels"}
@@ -65,10 +66,9 @@ def api_object(value: Any) -> Any:
 
 
 def literal(written: str) -> Any:
-    """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted."""
-    from gpufleet_policies.readers.nvidia_configs import parsed
-
-    return without(parsed(written), lambda one: isinstance(one, str) and INSERTED in one)
+    """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted. Raises
+    UnreadableDocumentError."""
+    return without(parse_yaml(written), lambda one: isinstance(one, str) and INSERTED in one)
 
 
 def block(value: Any) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
+from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size
@@ -261,16 +261,6 @@ def cluster(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         default = replace(locator, name=f"{locator.name}/default-pool")
         if inside(document, "enableAutopilot") is not True:
             yield _pool({**own, "name": "default-pool"}, inside(document, "nodeConfig"), default)
-    for limit in items(inside(document, "clusterAutoscaling.resourceLimits")):
-        kind = word(limit, "resourceType")
-        if kind.is_known and kind.value.startswith("nvidia-"):
-            gpu, _ = accelerated("", kind.value, 1)
-            yield AutoscalerLimit(
-                locator=locator,
-                gpu=gpu,
-                maximum=number(limit, "maximum"),
-                cluster=known(locator.name),
-            )
     components = inside(document, "monitoringConfig.enableComponents")
     if is_list(components) and "DCGM" in components:
         yield MetricsSource(locator=locator, what="GKE managed DCGM metrics")

@@ -90,17 +90,6 @@ def hardware_of(
     return unknown(place), Machines(gpu, count, known(True, place=place)), False
 
 
-def asks_for_choice(requirements: tuple[NodeRequirement, ...] | None) -> bool:
-    """Whether some number of different machines must remain."""
-    return any(requirement.counts for requirement in requirements or ())
-
-
-def types_listed_at(requirements: tuple[NodeRequirement, ...] | None) -> str:
-    """The only list that names machine types; empty where there is none, or several."""
-    found = [i for i, r in enumerate(requirements or ()) if r.is_type and r.operator == "In"]
-    return f"spec.template.spec.requirements[{found[0]}].values" if len(found) == 1 else ""
-
-
 def single_values(requirements: tuple[NodeRequirement, ...] | None) -> dict[str, str]:
     """Labels every node is certain to carry because a requirement allows one value only."""
     return {
@@ -168,8 +157,6 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         maker=Maker.KARPENTER,
         instance_types=types,
         instance_types_place="spec.template.spec.requirements",
-        types_listed_at=types_listed_at(requirements),
-        asks_for_choice=asks_for_choice(requirements),
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,

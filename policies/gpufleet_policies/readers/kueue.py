@@ -1,26 +1,26 @@
-"""Kueue's and KAI's objects as facts."""
+"""Kueue's objects as facts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
     FlavorQuota,
-    KaiQueue,
     KueueConfiguration,
     LocalQueue,
-    QueueAdmissionCheck,
     ResourceFlavor,
 )
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.cluster.release_values import joined
+from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
 from gpufleet_policies.readers.quantities import whole_amount
 from gpufleet_policies.readers.raw_objects import ReferencedObject
-from gpufleet_policies.readers.reading import boolean, fact, whole
+from gpufleet_policies.readers.reading import fact
 from gpufleet_policies.wrappers.judged import NotJudged
 
 _NO_LIMIT = 10**6
@@ -47,8 +47,6 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
                     flavor=name if isinstance(name, str) else "?",
                     resource=kind,
                     nominal=fact(inside(resource, "nominalQuota"), _quota, place),
-                    borrowing_limit=fact(inside(resource, "borrowingLimit"), whole_amount, place),
-                    lending_limit=fact(inside(resource, "lendingLimit"), whole_amount, place),
                     place=place,
                 )
 
@@ -102,48 +100,19 @@ def resource_flavor(document: dict[str, Any], locator: Locator) -> Iterator[Any]
         locator=locator,
         annotations=own_texts(document),
         node_labels=known_texts(inside(document, "spec.nodeLabels")),
-        topology=word(document, "spec.topologyName"),
     )
 
 
-def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """kueue.x-k8s.io AdmissionCheck."""
-    yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
+def configuration(data: Any, locator: Locator, place: str = "") -> Iterator[Any]:
+    """Kueue's configuration, as data; at `place` of its holder, for pairs and its schema."""
+    from gpufleet_policies.readers.kubernetes_objects import refused_shape
 
-
-def configuration(data: Any, locator: Locator) -> Iterator[Any]:
-    """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
     if not isinstance(data, dict):
         yield NotJudged(locator=locator, what="document", reason="unreadable Kueue configuration")
         return
     if locator.kind != "Configuration":
         document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
         yield ReferencedObject(locator=locator, document=document)
-    waits = inside(data, "waitForPodsReady")
-    on: Fact[bool] = known(False, place="waitForPodsReady")
-    if waits is UNKNOWN:
-        on = unknown("waitForPodsReady")
-    elif waits is not None:
-        # Since Kueue 0.15 the presence of the block switches it on; `enable` is the older switch.
-        on = fact(inside(waits, "enable"), boolean, "waitForPodsReady.enable").or_default(True)
-    yield KueueConfiguration(locator=locator, waits_for_ready=on)
-
-
-def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """scheduling.run.ai Queue."""
-    gpu = inside(document, "spec.resources.gpu")
-    yield KaiQueue(
-        locator=locator,
-        annotations=own_texts(document),
-        quota=_signed(gpu, "quota"),
-        limit=_signed(gpu, "limit"),
-    )
-
-
-def _signed(value: Any, key: str) -> Fact[int]:
-    found = mapping(value).get(key)
-    if value is UNKNOWN or found is UNKNOWN:
-        return unknown(key)
-    if found is None:
-        return absent(key)
-    return fact(found, whole, f"spec.resources.gpu.{key}")
+        for one in refused_shape(document, locator):
+            yield replace(one, place=joined(place, one.place))
+    yield KueueConfiguration(locator=locator)

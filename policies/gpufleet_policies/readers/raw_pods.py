@@ -59,7 +59,6 @@ class JobFields:
 
     deadlines: tuple[str, ...] = ()
     retries: str = ""
-    restarts: str = ""
     time_to_live: str = ""
     schedule: str = ""
     concurrency: str = ""

@@ -213,9 +213,6 @@ def _job(document: dict[str, Any], fields: JobFields) -> JobFacts:
         retries=number(fields.retries)
         if at(document, fields.retries.replace("backoffLimit", "podFailurePolicy")) is None
         else unknown(fields.retries),
-        retries_place=fields.retries,
-        restarts=number(fields.restarts),
-        restarts_place=fields.restarts,
         time_to_live=number(fields.time_to_live),
         time_to_live_place=fields.time_to_live,
         schedule=written(fields.schedule),

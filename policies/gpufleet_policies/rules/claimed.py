@@ -19,7 +19,7 @@ from gpufleet.cluster.pods import PodClaim
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placement import PRODUCT_LABEL
 
-COUNTING = frozenset({"idle", "jobs", "model_fit", "parallelism", "servers", "training_jobs"})
+COUNTING = frozenset({"idle", "jobs", "model_fit", "parallelism", "servers"})
 """Families of rules that look at the work, wherever its GPUs are from. Those about requests, pools
 and sharing see what is written: a claim is not a resource of a node."""
 

@@ -1,7 +1,6 @@
 """GPU requests and limits of containers: what the API server, kubelet or device plugin refuses."""
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
@@ -11,14 +10,9 @@ from gpufleet.findings.remediation import JsonPatch, add, remove, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.grants import shared_grants
-from gpufleet_policies.rules.hardware import SHARING_LABELS, held
-from gpufleet_policies.rules.placement import candidates, possible_pools
-from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.shapes import NodeShape, shapes
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.placement import candidates
 from gpufleet_policies.rules.written import written_rule
-
-_SHARE = Decimal("0.8")
-"""Part of a node's share per GPU, so that the pods of every node also fit."""
 
 
 def _containers(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, Container]]:
@@ -157,13 +151,10 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
                 resource=resource,
                 alternative=over_one_share.instead(resource=resource),
                 money=money,
-                remediation=_one_share(container, resource),
+                remediation=tuple(
+                    replace("1", *place) for place in written_amounts(container, (resource,))
+                ),
             )
-
-
-def _one_share(container: Container, resource: str) -> JsonPatch:
-    places = written_amounts(container, (resource,))
-    return tuple(replace("1", *place) for place in places)
 
 
 def written_amounts(
@@ -174,83 +165,6 @@ def written_amounts(
     place = container.resources_place
     for part, amounts in (("limits", container.limits), ("requests", container.requests)):
         yield from ((place, part, name) for name in resources if place and name in amounts)
-
-
-@written_rule("gpu-pod-without-cpu-memory")
-def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
-    for group, container in workload.gpu_containers:
-        if not container.resources_known:
-            continue
-        missing = [
-            name
-            for name in ("cpu", "memory")
-            if name not in container.requests
-            and name not in container.limits
-            and name not in group.pod_requests
-        ]
-        if missing:
-            share = _share_of_node(context, group, container)
-            yield without_cpu_memory.say(
-                _where(container),
-                lacks=" and no ".join(missing),
-                missing=missing,
-                alternative=without_cpu_memory.instead()
-                + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
-                remediation=_set_requests(container, {n: share[n] for n in missing})
-                if share
-                else (),
-            )
-
-
-def _share_of_node(context: RuleContext, group: PodGroup, container: Container) -> dict[str, str]:
-    """Four fifths of what falls to the container's GPUs on the smallest node it may land on."""
-    resource = container.gpu_resources[0]
-    amount = container.gpus(resource)
-    if resource != GPU or not amount.is_known or not amount.value.is_whole:
-        return {}
-    machines = shapes(context, group, resource)
-    devices = _advertised(context, group, machines)
-    if devices is None:
-        return {}
-    cores = [m.cores / n for m, n in zip(machines, devices, strict=True) if m.cores is not None]
-    memory = [
-        m.memory_bytes / n
-        for m, n in zip(machines, devices, strict=True)
-        if m.memory_bytes is not None
-    ]
-    if not machines or len(cores) < len(machines) or len(memory) < len(machines):
-        return {}
-    count = amount.value.number
-    return {
-        "cpu": f"{int(min(cores) * count * _SHARE * 1000)}m",
-        "memory": f"{int(min(memory) * count * _SHARE) >> 20}Mi",
-    }
-
-
-def _advertised(
-    context: RuleContext, group: PodGroup, machines: tuple[NodeShape, ...]
-) -> list[int] | None:
-    """Number of `nvidia.com/gpu` on a node of each machine: its GPUs, or their shares.
-
-    None where sharing may divide them and the division is unknown.
-    """
-    if context.fleet is None and any(label in group.node_labels for label in SHARING_LABELS):
-        return None
-    offers = {p.name: published(context, p) for p in possible_pools(context, group, GPU)}
-    if any(offer is None for offer in offers.values()):
-        return None
-    per_node = {n: offer.resources.get(GPU, 0) for n, offer in offers.items() if offer}
-    return [max(m.gpus, per_node.get(m.pool, m.gpus)) for m in machines]
-
-
-def _set_requests(container: Container, amounts: dict[str, str]) -> JsonPatch:
-    place = container.resources_place
-    if not place:
-        return ()
-    if container.requests:
-        return tuple(add(value, place, "requests", name) for name, value in amounts.items())
-    return (add(amounts, place, "requests"),)
 
 
 FRACTIONS = ("gpu-fraction", "gpu-memory")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.container import MIG_PREFIX, SHARED_SUFFIX
@@ -12,7 +11,7 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
+from gpufleet_policies.rules.checked import MIG_LABEL
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
 from gpufleet_policies.rules.published import geometry as shape_of
@@ -21,59 +20,48 @@ from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.written import written_rule
 
 
-@written_rule("mig-layout-strands-slices", (FleetFacts, MigLayouts, NodePool))
-def stranded_slices(
-    context: RuleContext, subject: FleetFacts | MigLayouts | NodePool
-) -> Iterator[Finding]:
+@written_rule("mig-layout-strands-slices", (FleetFacts, NodePool))
+def stranded_slices(context: RuleContext, subject: FleetFacts | NodePool) -> Iterator[Finding]:
     """One violation per distinct layout; mandatory from two slices on one GPU that has room for a
     further instance of the same profiles.
 
-    A layout that a pool's label selects is checked with the pool's GPU. A finding about a layout of
-    a mig-parted file that no pool here selects is advice, for every GPU that has its profiles.
-    Nothing is reported about NVIDIA's own layouts (`all-...`) and those like them: a file may offer
-    unused layouts.
+    A layout that a pool's label selects is checked with the pool's GPU. Silent for layouts that no
+    pool here selects: a file may offer unused layouts.
     """
-    if isinstance(subject, MigLayouts):
-        yield from _validate_configs(context, subject)
-        return
     for pool in gpu_pools(context, subject):
-        yield from _validate_pool(context, pool)
-
-
-def _validate_pool(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
-    name, shape, compiled = pool.labels.get(MIG_LABEL), shape_of(context, pool), pool.compiled
-    layouts = None if name is None or shape is None else layouts_of(context, pool, name)
-    where, nodes = f"label {MIG_LABEL}: {name}", smallest(pool)
-    if compiled is not None:
-        layouts = compiled.layouts
-        where = f"{compiled.path}.sharing.mig.layouts of {pool.name}"
-        nodes = compiled.expected_nodes
-    if layouts is None or shape is None:
-        return
-    for devices in dict.fromkeys(tuple(sorted(layout.items())) for layout in layouts if layout):
-        found = _stranded(shape, dict(devices))
-        if found is None:
+        name, shape, compiled = pool.labels.get(MIG_LABEL), shape_of(context, pool), pool.compiled
+        layouts = None if name is None or shape is None else layouts_of(context, pool, name)
+        where, nodes = f"label {MIG_LABEL}: {name}", smallest(pool)
+        if compiled is not None:
+            layouts = compiled.layouts
+            where = f"{compiled.path}.sharing.mig.layouts of {pool.name}"
+            nodes = compiled.expected_nodes
+        if layouts is None or shape is None:
             continue
-        lost, better = found
-        alike = sum(dict(layout) == dict(devices) for layout in layouts)
-        part = Fraction(lost * alike, shape.compute_slices * len(layouts))
-        stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
-        yield stranded_slices.say(
-            where,
-            layout=_spelled(dict(devices)),
-            alike=alike,
-            gpus=len(layouts),
-            lost=lost,
-            shape=shape,
-            alternative=f"partition them into {better}" if better else "use another GPU",
-            certain=stops,
-            evidence={
-                **({"config": name or ""} if compiled is None else {}),
-                "devices": dict(devices),
-                "stranded": lost,
-            },
-            money=saving(context, pool, nodes, part, "the part no instance can use"),
-        )
+        for devices in dict.fromkeys(tuple(sorted(layout.items())) for layout in layouts if layout):
+            found = _stranded(shape, dict(devices))
+            if found is None:
+                continue
+            lost, better = found
+            alike = sum(dict(layout) == dict(devices) for layout in layouts)
+            part = Fraction(lost * alike, shape.compute_slices * len(layouts))
+            stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
+            yield stranded_slices.say(
+                where,
+                layout=_spelled(dict(devices)),
+                alike=alike,
+                gpus=len(layouts),
+                lost=lost,
+                shape=shape,
+                alternative=f"partition them into {better}" if better else "use another GPU",
+                certain=stops,
+                evidence={
+                    **({"config": name or ""} if compiled is None else {}),
+                    "devices": dict(devices),
+                    "stranded": lost,
+                },
+                money=saving(context, pool, nodes, part, "the part no instance can use"),
+            )
 
 
 def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | None:
@@ -89,42 +77,6 @@ def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | N
     return placed.stranded_compute, "" if better is None else str(better)
 
 
-def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Finding]:
-    selected = {name for name, _ in selected_layouts(context)}
-    for name, entries in subject.layouts.items():
-        if name in selected or name.startswith("all-"):
-            continue
-        for devices in dict.fromkeys(
-            tuple(sorted(e.devices.items())) for e in entries if e.enabled and e.devices
-        ):
-            layout = dict(devices)
-            shapes = list(_geometries(context.catalogue, layout))
-            found = [_stranded(shape, layout) for shape in shapes]
-            if not shapes or any(one is None for one in found):
-                continue  # some GPU loses nothing by it
-            if any(_is_all_of_one(shape, layout) for shape in shapes):
-                continue  # instances of one size, as in NVIDIA's own layouts
-            (lost, better), shape = min(
-                ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
-                key=lambda pair: pair[0],
-            )
-            yield stranded_slices.say(
-                f"{subject.place} {name}".strip(),
-                case="unused",
-                profiles=_spelled(layout),
-                lost=lost,
-                shape=shape,
-                name=name,
-                layout=layout,
-                alternative=f"partition them into {better}" if better else "use another GPU",
-            )
-
-
-def _is_all_of_one(shape: MigGeometry, layout: dict[str, int]) -> bool:
-    """The maximum number of instances of one profile on a GPU."""
-    return len(layout) == 1 and _is_full(shape, layout)
-
-
 def _is_full(shape: MigGeometry, layout: dict[str, int]) -> bool:
     """Whether no further instance of any profile of a layout has room: what it strands is the price
     of its instances, and not of an instance that was forgotten."""
@@ -132,13 +84,6 @@ def _is_full(shape: MigGeometry, layout: dict[str, int]) -> bool:
 
     more = ({**layout, profile: count + 1} for profile, count in layout.items())
     return not any(isinstance(place(shape, one), MigPlacement) for one in more)
-
-
-def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeometry]:
-    """Shapes of the GPUs that have every profile of a layout, each once."""
-    for geometry in catalogue.geometries.values():
-        if all(profile in geometry.profiles for profile in layout):
-            yield geometry
 
 
 def _spelled(devices: dict[str, int]) -> str:

@@ -9,7 +9,7 @@ from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.money import GpuOffer, gpu_hour
+from gpufleet_policies.money.prices import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import (

@@ -195,7 +195,8 @@ def sequence_cache(intent: WorkloadIntent, catalogue: Catalogue) -> tuple[int, i
 def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
     """A model of the catalogue by the name of one of its releases, and the release's format."""
     from gpufleet.findings import Finding
-    from gpufleet.models.catalogue_models import find_catalogue_model, named_format
+    from gpufleet.models.catalogue_models import find_catalogue_model
+    from gpufleet.models.formats import named_format
 
     plain, form = named_format(name) or (name, None)
     found = find_catalogue_model(plain, catalogue)

@@ -10,7 +10,7 @@ from gpufleet.cluster.container import GPU
 from gpufleet.partition.grant import Grant
 from gpufleet.partition.shares import mps_memory
 from gpufleet.rules.context import RuleContext, once
-from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour
+from gpufleet_policies.money.prices import GpuOffer, cheapest_offers, gpu_hour
 from gpufleet_policies.rules.grants import PoolGrant, grants
 from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need

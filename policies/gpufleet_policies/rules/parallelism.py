@@ -10,6 +10,7 @@ from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import replace
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.gpu_requests import written_amounts
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
 
@@ -92,15 +93,8 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             continue
         idle = Fraction(found.asked - found.opened, found.asked)
         fewer = -(-found.opened // found.pods)
-        place = found.container.resources_place
-        patch = tuple(
-            replace(str(fewer), place, part, GPU)
-            for part, amounts in (
-                ("limits", found.container.limits),
-                ("requests", found.container.requests),
-            )
-            if place and GPU in amounts and found.container.launch.gpus.is_known
-        )
+        places = written_amounts(found.container, (GPU,))
+        sure = found.container.launch.gpus.is_known
         yield exceeds.say(
             found.container.where,
             found=found,
@@ -108,7 +102,7 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             less=found.write(fewer),
             money=held(context, workload, found.group, idle),
             provenance=found.provenance,
-            remediation=patch,
+            remediation=tuple(replace(str(fewer), *one) for one in places) if sure else (),
         )
     yield from _serving(context, workload)
 

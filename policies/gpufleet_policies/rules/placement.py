@@ -178,14 +178,12 @@ def pools_for(context: RuleContext, group: PodGroup) -> tuple[NodePool, ...]:
     return found
 
 
-def running(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
-    """Groups with GPUs that have pods now, with their whole GPUs or shares a pod."""
+def gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int, int]]:
+    """Groups that certainly have pods with whole GPUs: group, GPUs a pod, pods."""
     for group in workload.running_groups():
-        for resource in group.gpu_resources:
-            amount = group.pod_gpus(resource)
-            if amount.is_known and amount.value > 0:
-                yield group, amount.value
-                break
+        asked = group.pod_gpus(GPU)
+        if asked.is_known and asked.value > 0 and group.pods.is_known:
+            yield group, asked.value, group.pods.value
 
 
 def named_gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None:

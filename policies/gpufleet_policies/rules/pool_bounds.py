@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts
-from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
+from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
-from gpufleet_policies.rules.placement import POOL_LABEL, accepts
+from gpufleet_policies.rules.placement import POOL_LABEL
 from gpufleet_policies.rules.pool_money import nodes_money, setting
-from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, place
 from gpufleet_policies.rules.written import written_rule
 
 
@@ -78,22 +78,6 @@ def _lower(pool: NodePool, most: int) -> str:
     return f"lower it to {max(1, most // count // pool.size.zones)}, or raise maxGpus"
 
 
-@written_rule("gpu-autoprovisioning-unbounded", AutoscalerLimit)
-def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[Finding]:
-    """Its limit of a GPU type is above `maxGpus` of the thresholds."""
-    most = context.thresholds.max_gpus
-    if limit.maximum.is_known and limit.maximum.value > most:
-        name = limit.gpu.value if limit.gpu.is_known else "GPUs"
-        yield autoprovisioning.say(
-            bound=limit,
-            name=name,
-            most=most,
-            money=Money(
-                AmountKind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"
-            ),
-        )
-
-
 @written_rule("running-warm-pool", NodePool)
 def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Only in the state Running; stopped and hibernated machines pay their disks."""
@@ -121,10 +105,7 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding
         return
     users = [pool for pool in all_pools(context) if _may_consume(pool, reserved)]
     nodes = [pool.size.maximum for pool in users]
-    if any(size.is_unknown for size in nodes) or any("?" in pool.reservations for pool in users):
-        return
-    if any(size.is_absent for size in nodes):
-        yield from _unselected(context, reserved, users)
+    if not all(size.is_known for size in nodes) or any("?" in p.reservations for p in users):
         return
     reachable = sum(size.value for size in nodes)
     idle = reserved.count.value - reachable
@@ -136,38 +117,16 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding
             reachable=reachable,
             money=_idle_money(context, reserved, idle),
         )
-        return
-    yield from _unselected(context, reserved, users)
 
 
 def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
-    if set(pool.reservations) & set(reserved.names):
-        return True
-    if "?" in pool.reservations:
+    if set(pool.reservations) & {*reserved.names, "?"}:
         return True
     if reserved.targeted.is_known and reserved.targeted.value:
         return False
     if not pool.instance_types.is_known or not reserved.instance_type.is_known:
         return pool.is_certainly_gpu
     return reserved.instance_type.value in pool.instance_types.value
-
-
-def _unselected(
-    context: RuleContext, reserved: Reservation, users: list[NodePool]
-) -> Iterator[Finding]:
-    """Enough nodes, and no declared workload that would run on them."""
-    workloads = gpu_workloads(context)
-    if not users or not workloads:
-        return
-    for workload in workloads:
-        for group in workload.pod_groups:
-            if any(accepts(context, pool, group) is not False for pool in users):
-                return
-    yield reservation.say(
-        case="unselected",
-        names=", ".join(pool.name for pool in users),
-        money=_idle_money(context, reserved, reserved.count.value),
-    )
 
 
 def _idle_money(context: RuleContext, reserved: Reservation, machines: int) -> Money:

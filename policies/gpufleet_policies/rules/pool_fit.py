@@ -1,21 +1,23 @@
-"""Workloads and their pools: the wrong way of buying, or the most expensive GPU."""
+"""Workloads and their pools: the wrong way of buying, and GPUs of a node that stay empty."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from math import ceil
 
 from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
-from gpufleet.rules.context import RuleContext
-from gpufleet_policies.money.pools import pool_price
+from gpufleet.findings.remediation import JsonPatch, replace
+from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.fleet_pools import spot_saving
-from gpufleet_policies.rules.gpu_groups import gpu_groups
-from gpufleet_policies.rules.placement import place_of, pools_for
-from gpufleet_policies.rules.pools import same_cluster
-from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.placement import gpu_groups, pools_for
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
+from gpufleet_policies.rules.shapes import NodeShape, shapes
 from gpufleet_policies.rules.written import written_rule
 
 
@@ -108,72 +110,6 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         yield spot_for_training.say(group.where, what=what, names=names, lacks=lacks)
 
 
-def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:
-    found: list[Fraction] = []
-    for pool in pools:
-        price = pool_price(pool, context.catalogue).low
-        if price is not None and pool.gpus_per_node.is_known and pool.gpus_per_node.value:
-            found.append(Fraction(price, pool.gpus_per_node.value))
-    return found
-
-
-def _choices(
-    context: RuleContext, group: PodGroup
-) -> tuple[frozenset[str], list[tuple[Fraction, str]]]:
-    """GPUs that pods without any required label may land on, and their prices, cheapest first."""
-    key = ("choices", place_of(group))
-    found = context.memo.get(key)
-    if found is None:
-        pools = [
-            pool
-            for pool in pools_for(context, group)
-            if pool.is_certainly_gpu and pool.gpu.is_known and _has_whole_gpus(context, pool)
-        ]
-        if not same_cluster(*pools):
-            pools = []  # the pods run in one of several clusters, and it is unknown in which
-        prices = {(price[0], p.gpu.value) for p in pools if (price := _gpu_hours(context, (p,)))}
-        models = frozenset(pool.gpu.value for pool in pools)
-        found = context.memo[key] = (models, sorted(prices))
-    return found
-
-
-def _has_whole_gpus(context: RuleContext, pool: NodePool) -> bool:
-    """Whether it certainly publishes whole GPUs under their usual name."""
-    offer = published(context, pool)
-    return offer is not None and offer.replicas.get(GPU) == 1
-
-
-@written_rule("gpu-type-pinned-by-nothing")
-def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """No required label at all, and pools with different GPUs certainly take the pods.
-
-    Silent with MIG or shared names, which belong to one pool, and where prices are not known.
-    """
-    for group, asked, pods in gpu_groups(workload):
-        if group.node_labels or not group.node_labels_known:
-            continue
-        models, prices = _choices(context, group)
-        if len(models) < 2 or len(prices) < 2 or prices[0][0] >= prices[-1][0]:
-            continue
-        cheapest, dearest = prices[0], prices[-1]
-        yield unpinned.say(
-            group.where,
-            asked=asked,
-            models=", ".join(sorted(models)),
-            dearest=dearest,
-            high=usd_hour(dearest[0]),
-            cheapest=cheapest,
-            low=usd_hour(cheapest[0]),
-            money=Money(
-                AmountKind.WASTE,
-                (dearest[0] - cheapest[0]) * asked * pods,
-                Fraction(asked * pods),
-                f"{pods} pod(s) x {asked} GPU(s) on {dearest[1]} instead of {cheapest[1]}",
-                all_month=not workload.runs_to_completion,
-            ),
-        )
-
-
 _WHOLE_NODE = 4
 """GPUs per node from which a training pod that takes them all spans nodes for speed."""
 
@@ -262,3 +198,147 @@ def _missing_fabric(
             return "the pool has no additional networks for GPUDirect"
         return None
     return None
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Equal pods on one machine."""
+
+    shape: NodeShape
+    gpus: int
+    """Request of one pod."""
+    cores: Decimal
+    memory: Decimal
+
+    @property
+    def by_gpus(self) -> int:
+        """Pods that the GPUs allow."""
+        return self.shape.gpus // self.gpus
+
+    @cached_property
+    def pods(self) -> int:
+        """Pods that fit."""
+        found = self.by_gpus
+        if self.shape.cores is not None and self.cores > 0:
+            found = min(found, int(self.shape.cores / self.cores))
+        if self.shape.memory_bytes is not None and self.memory > 0:
+            found = min(found, int(self.shape.memory_bytes / self.memory))
+        return found
+
+    @property
+    def stranded(self) -> int:
+        """GPUs of a full node that none of its pods has."""
+        return self.shape.gpus - self.gpus * self.pods
+
+
+def _packed(
+    context: RuleContext, workload: WorkloadFacts
+) -> Iterator[tuple[PodGroup, list[_Packed]]]:
+    """The packing of each group with whole GPUs on every machine it may run on.
+
+    Computed once for all pods with the same request and the same machines.
+    """
+    for group in workload.running_groups():
+        if group.gpu_resources != (GPU,):
+            continue
+        gpus = group.pod_gpus(GPU)
+        cores, memory = group.pod_request("cpu"), group.pod_request("memory")
+        if not gpus.is_known or gpus.value < 1 or cores.is_unknown or memory.is_unknown:
+            continue
+        machines = shapes(context, group, GPU)
+        asked = (gpus.value, cores.found or Decimal(0), memory.found or Decimal(0))
+        key = ("packed", SameObject(machines), *asked)
+        if key not in context.memo:
+            context.memo[key] = _on_machines(machines, *asked)
+        found = context.memo[key]
+        if found:
+            yield group, found
+
+
+def _on_machines(
+    machines: tuple[NodeShape, ...], gpus: int, cores: Decimal, memory: Decimal
+) -> list[_Packed]:
+    if any(gpus > shape.gpus for shape in machines):
+        return []
+    return [_Packed(shape, gpus, cores, memory) for shape in machines]
+
+
+@written_rule("pod-strands-node-gpus")
+def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
+    for group, found in _packed(context, workload):
+        if not all(one.pods < one.by_gpus for one in found):
+            continue
+        best = min(found, key=lambda one: Fraction(one.stranded, one.shape.gpus))
+        shape, stranded = best.shape, best.stranded
+        share = Decimal(best.gpus) / shape.gpus
+        cores = None if shape.cores is None else shape.cores * share
+        memory = None if shape.memory_bytes is None else shape.memory_bytes * share
+        asks = _too_much(best, cores, memory)
+        yield strands.say(
+            group.place,
+            asks=" and ".join(asks),
+            best=best,
+            shape=shape,
+            stranded=stranded,
+            limit=f"{stranded} GPUs of every node stay empty"
+            if best.pods
+            else "the pod stays Pending",
+            alternative="request the pod's share of the node: at most "
+            + " and ".join(_shares(cores, memory)),
+            certain=2 * stranded >= shape.gpus,
+            money=_stranded_money(workload, group, best) if best.pods else None,
+            remediation=_smaller(group, cores, memory),
+        )
+
+
+def _too_much(packed: _Packed, cores: Decimal | None, memory: Decimal | None) -> list[str]:
+    asks: list[str] = []
+    if cores is not None and packed.cores > cores:
+        asks.append(f"{packed.cores.normalize():f} cores")
+    if memory is not None and packed.memory > memory:
+        asks.append(f"{int(packed.memory) >> 20:,} MiB")
+    return asks or ["too much"]
+
+
+def _shares(cores: Decimal | None, memory: Decimal | None) -> list[str]:
+    words = [] if cores is None else [f"{int(cores * 1000)}m CPU"]
+    return words + ([] if memory is None else [f"{int(memory) >> 20:,} MiB"])
+
+
+def _smaller(group: PodGroup, cores: Decimal | None, memory: Decimal | None) -> JsonPatch:
+    """Lower requests to the share; only where one container requests, and by request alone."""
+    asking = [c for c in group.containers if c.requests or c.limits]
+    if len(asking) != 1 or not asking[0].resources_place:
+        return ()
+    container = asking[0]
+    patch: list[object] = []
+    for name, share, text in (
+        ("cpu", cores, None if cores is None else f"{int(cores * 1000)}m"),
+        ("memory", memory, None if memory is None else f"{int(memory) >> 20}Mi"),
+    ):
+        request = container.requests.get(name)
+        if share is None or request is None or not request.is_known:
+            continue
+        if request.value.number > share:
+            patch.append(replace(text, container.resources_place, "requests", name))
+    return tuple(patch)  # type: ignore[arg-type]
+
+
+def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -> Money | None:
+    pods, shape = group.pods, packed.shape
+    if not pods.is_known:
+        return None
+    nodes = ceil(pods.value / max(1, packed.pods))
+    price = shape.micro_usd_per_gpu_hour
+    idle = Fraction(packed.stranded * nodes)
+    basis = f"{nodes} node{'' if nodes == 1 else 's'} {shape.priced}"
+    if price is not None:
+        basis += f", {usd_hour(price)} per GPU"
+    return Money(
+        AmountKind.WASTE,
+        None if price is None else idle * price,
+        idle,
+        basis,
+        all_month=not workload.runs_to_completion,
+    )

@@ -1,10 +1,9 @@
-"""Machine types of pools: smaller ones, newer ones, enough of them."""
+"""Machine types of pools: smaller ones, enough of them, GPUs that they have."""
 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 
 from gpufleet.catalogue import GCP, Catalogue, InstanceType
 from gpufleet.catalogue.lookup import nearest_names
@@ -12,18 +11,14 @@ from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
-from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is
 from gpufleet_policies.readers.gke import GKE_ACCELERATOR
 from gpufleet_policies.rules.node_labels import names_of_clouds
 from gpufleet_policies.rules.placement import accepts, place_of
-from gpufleet_policies.rules.pool_money import patchable, smallest
+from gpufleet_policies.rules.pool_money import smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
 from gpufleet_policies.rules.written import written_rule
-
-_SAME = Fraction(9, 10)
-"""Part of the old bandwidth that counts as the same."""
 
 _DAEMONS = Fraction(110, 100)
 """Room for the node's own pods: a tenth in addition to the requests of workloads."""
@@ -51,12 +46,10 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
     Pods must declare what they need. EFA, GPUDirect and local NVMe of the machine are kept: the
-    machine may have been chosen for them. In a list of types, the finding names each type that a
-    cheaper type of the list can replace; only where nodes are bought on demand: spot needs the
-    choice.
+    machine may have been chosen for them. Silent for pools of several types: their provisioner
+    takes the cheapest that the pods fit.
     """
     for pool in gpu_pools(context, subject):
-        yield from _listed_alongside_smaller(context, pool)
         catalogue = priced_where_it_is(pool, context.catalogue)
         row = _row(pool, catalogue)
         if row is None or row.accelerator.count is None:
@@ -104,78 +97,11 @@ def _need(context: RuleContext, pool: NodePool, count: int) -> tuple[Decimal, De
     return max(c for c, _ in worst), max(m for _, m in worst)
 
 
-def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
-    """Types of a list that are larger than another of it, which would do."""
-    if pool.maker is Maker.FLEET:
-        return  # its types follow from the GPU it names
-    if pool.asks_for_choice:
-        return  # with fewer types it would be refused, or find none
-    if not pool.instance_types.is_known or pool.capacity.found != frozenset({"onDemand"}):
-        return
-    names = pool.instance_types.value
-    instances = priced_where_it_is(pool, context.catalogue).instances
-    rows = [row for name in names if (row := instances.get(name)) is not None]
-    if len(names) < 2 or len(rows) < len(names):
-        return
-    counts = {row.accelerator.count for row in rows}
-    count = counts.pop() if len(counts) == 1 else None
-    need = None if count is None else _need(context, pool, count)
-    if need is None:
-        return
-    larger = [row for row in rows if any(_stands_for(one, row, need) for one in rows)]
-    if not larger:
-        return
-    dearest = max(larger, key=lambda row: _price(row, "onDemand") or 0)
-    enough = [row for row in rows if _stands_for(row, dearest, need)]
-    kept = min(enough, key=lambda row: _price(row, "onDemand") or 0)
-    own, least = _price(dearest, "onDemand") or 0, _price(kept, "onDemand") or 0
-    listed = ", ".join(row.name for row in larger)
-    left = ", ".join(row.name for row in rows if row not in larger)
-    cores, memory = need
-    yield cheaper_instance.say(
-        place(pool, pool.types_listed_at or pool.instance_types_place),
-        case="list",
-        listed=listed,
-        left=left,
-        cores=float(cores),
-        gibibytes=float(memory) / (1 << 30),
-        kept=kept,
-        least=usd_hour(least),
-        dearest=dearest,
-        own=usd_hour(own),
-        names=[row.name for row in larger],
-        money=Money(
-            AmountKind.EXPOSURE,
-            Fraction(own - least),
-            Fraction(0),
-            f"each node that is a {dearest.name} and no {kept.name}",
-        ),
-        remediation=_dropped(pool, {row.name for row in larger}),
-    )
-
-
-def _stands_for(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
-    """Whether a machine is cheaper than another and does everything that it is needed for."""
-    own, price = _price(row, "onDemand"), _price(other, "onDemand")
-    if own is None or price is None or price >= own:
-        return False
-    same = other.accelerator.gpu == row.accelerator.gpu
-    return same and other.architecture == row.architecture and _fits(other, row, need)
-
-
 def _fits(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
     """Whether the pods and the node's own pods fit on it, and nothing is lost."""
     cores, memory = (amount * _DAEMONS.numerator / _DAEMONS.denominator for amount in need)
     has_room = (other.vcpu or 0) >= cores and (other.memory_bytes or 0) >= memory
     return has_room and not _loses(row, other)
-
-
-def _dropped(pool: NodePool, names: set[str]) -> JsonPatch:
-    """Items from the end, so that the places of those before them stay right."""
-    if not pool.types_listed_at or not patchable(pool):
-        return ()
-    found = [i for i, name in enumerate(pool.instance_types.value) if name in names]
-    return tuple(remove(f"{pool.types_listed_at}[{index}]") for index in reversed(found))
 
 
 Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
@@ -222,85 +148,6 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     if row.gpudirect is not None and row.gpudirect != other.gpudirect:
         return True
     return bool(row.local_nvme_bytes) and not other.local_nvme_bytes
-
-
-@written_rule("superseded-gpu-generation", POOLS)
-def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
-    of the bandwidth, NVLink if the old one has it, the number of GPUs on a node, and a lower price.
-
-    Silent for capacity that is already paid for, and for pools of several types: the cheapest is
-    chosen when a node is created.
-    """
-    for pool in gpu_pools(context, subject):
-        catalogue = priced_where_it_is(pool, context.catalogue)
-        row = _row(pool, catalogue)
-        if row is None or not row.accelerator.count or pool.is_committed:
-            continue
-        if pool.size.fixed and pool.size.standing.found:
-            continue  # its fixed size is the first question
-        way = _ways(pool)
-        own = _price(row, way)
-        if own is None or row.fractional:
-            continue
-        better = _newer(catalogue, row, Fraction(own, row.accelerator.count), way)
-        if better is None:
-            continue
-        other, price = better
-        mine = Fraction(own, row.accelerator.count)
-        gpus = smallest(pool) * row.accelerator.count
-        yield superseded.say(
-            place(pool, pool.instance_types_place),
-            row=row,
-            mine=usd_hour(mine),
-            other=other,
-            price=usd_hour(price),
-            money=Money(
-                AmountKind.WASTE,
-                (mine - price) * gpus,
-                Fraction(0),
-                f"{gpus} GPU(s), {row.name} against {other.name} {way}",
-            ),
-        )
-
-
-@lru_cache(maxsize=512)
-def _newer(
-    catalogue: Catalogue, row: InstanceType, price: Fraction, way: str
-) -> tuple[InstanceType, Fraction] | None:
-    old = catalogue.gpu(row.accelerator.gpu)
-    old_rates = next(iter(old.rates.values()), None)
-    if old_rates is None or old.memory_bytes is None:
-        return None
-    found: list[tuple[Fraction, str, InstanceType]] = []
-    for other in catalogue.instances.values():
-        gpu = catalogue.gpu(other.accelerator.gpu)
-        rates = next(iter(gpu.rates.values()), None)
-        if other.cloud != row.cloud or other.fractional or other.attachable or rates is None:
-            continue
-        if (gpu.compute_capability or (0, 0)) <= (old.compute_capability or (0, 0)):
-            continue
-        if (gpu.memory_bytes or 0) < old.memory_bytes or gpu.vendor != "nvidia":
-            continue
-        if (rates.memory_bandwidth or 0) < (old_rates.memory_bandwidth or 0) * _SAME:
-            continue
-        if (rates.fp16 or rates.bf16 or 0) < (old_rates.fp16 or old_rates.bf16 or 0):
-            continue
-        if other.architecture != row.architecture:
-            continue
-        count, listed = other.accelerator.count, _price(other, way)
-        if not count or listed is None or count != row.accelerator.count:
-            continue
-        if old.nvlink_bytes_per_second and not gpu.nvlink_bytes_per_second and count > 1:
-            continue
-        if row.efa_interfaces and not other.efa_interfaces:
-            continue  # a launch template with EFA interfaces is refused there
-        if Fraction(listed, count) < price:
-            found.append((Fraction(listed, count), other.name, other))
-    if not found:
-        return None
-    cheapest, _, other = min(found, key=lambda one: one[:2])
-    return other, cheapest
 
 
 @written_rule("spot-without-diversity", POOLS)

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil
 
-from gpufleet.cluster import Autoscaler, FleetFacts, WorkloadFacts
+from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices
@@ -12,7 +11,6 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
-from gpufleet.findings.remediation import Creation
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools
@@ -143,35 +141,4 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
         return
     if any(queue.locator.namespace == name for queue in context.anywhere(LocalQueue)):
         return
-    yield without_quota.say(count=len(inside), creates=_quota(context, name, inside))
-
-
-def _quota(
-    context: RuleContext, namespace: str, inside: list[WorkloadFacts]
-) -> tuple[Creation, ...]:
-    """The GPUs that the workloads request now, and room for a rollout's new pods.
-
-    None where that is not certain: for unknown sizes, and for workloads that an autoscaler or a
-    schedule changes.
-    """
-    if any(one.locator.namespace == namespace for one in context.declared(Autoscaler)):
-        return ()
-    hard: dict[str, int] = {}
-    for workload in inside:
-        again = workload.job is not None and not workload.job.schedule.is_absent
-        if workload.scaling or again or workload.node_agent:
-            return ()
-        for group in workload.pod_groups:
-            for resource in group.gpu_resources:
-                asked = group.pod_gpus(resource)
-                if not asked.is_known or not group.pods.is_known:
-                    return ()
-                surge = 0 if workload.runs_to_completion else ceil(group.pods.value * _SURGE)
-                key = f"requests.{resource}"
-                hard[key] = hard.get(key, 0) + asked.value * (group.pods.value + surge)
-    content = {key: str(most) for key, most in sorted(hard.items()) if most}
-    return (Creation("gpus", namespace, content),) if content else ()
-
-
-_SURGE = Fraction(1, 4)
-"""A Deployment's `maxSurge` unless it is written (Kubernetes API reference)."""
+    yield without_quota.say(count=len(inside))

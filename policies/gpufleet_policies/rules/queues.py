@@ -1,4 +1,4 @@
-"""Queues and quotas: above the capacity, of use to no team, without a limit, too small for pods."""
+"""Queues and quotas: above the capacity, of use to no team, too small for pods."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -8,15 +8,12 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.cluster import GpuQuota
 from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.cluster.pool import NodePool
-from gpufleet.cluster.program import Program
 from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
     FlavorQuota,
-    KaiQueue,
     KueueConfiguration,
     LocalQueue,
-    QueueAdmissionCheck,
     ResourceFlavor,
 )
 from gpufleet.findings import Finding, Level
@@ -27,32 +24,6 @@ from gpufleet_policies.rules.placement import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.written import written_rule
-
-_PROVISIONING = "kueue.x-k8s.io/provisioning-request"
-
-
-@written_rule("kueue-without-ready-timeout", ClusterQueue)
-def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
-    """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
-
-    Reported once, on the first queue with GPUs, and only where Kueue's own configuration, or its
-    chart's values, are declared here.
-    """
-    with_gpus = [one for one in context.declared(ClusterQueue) if one.quotas]
-    if not with_gpus or with_gpus[0].locator != queue.locator:
-        return
-    configurations = context.anywhere(KueueConfiguration)
-    charts = [chart for chart in context.declared(Program) if chart.name == "kueue"]
-    if not configurations and not charts:
-        return
-    if any(not c.waits_for_ready.is_known or c.waits_for_ready.value for c in configurations):
-        return
-    if any(not flavor.topology.is_absent for flavor in context.anywhere(ResourceFlavor)):
-        return
-    if any(c.controller.found == _PROVISIONING for c in context.anywhere(QueueAdmissionCheck)):
-        return
-    where = configurations[0] if configurations else charts[0]
-    yield without_timeout.say(str(where.locator))
 
 
 @written_rule("quota-exceeds-capacity", ResourceFlavor)
@@ -113,23 +84,6 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
             nodes = Fraction(pool.compiled.maximum_nodes)
         total += int(nodes * offer.resources.get(resource, 0))
     return total
-
-
-@written_rule("queue-without-cap", (ClusterQueue, KaiQueue))
-def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterator[Finding]:
-    """KAI: quota and limit both -1. Kueue: in a cohort and without borrowingLimit."""
-    if not context.is_nonproduction(queue):
-        return
-    environment = context.environment_of(queue).value
-    if isinstance(queue, KaiQueue):
-        if queue.quota.found == -1 and queue.limit.found == -1:
-            yield without_cap.say(environment=environment)
-        return
-    if not queue.cohort.is_known:
-        return
-    for quota in queue.quotas:
-        if quota.borrowing_limit.is_absent:
-            yield without_cap.say(quota.place, case="kueue", quota=quota, environment=environment)
 
 
 _QUEUE = "kueue.x-k8s.io/queue-name"

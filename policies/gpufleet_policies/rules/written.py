@@ -52,7 +52,7 @@ class _Filled(Formatter):
 
 _TEXT = _Filled()
 _TEXTS = ("where", "found", "limit", "alternative")
-_OTHERS = frozenset({"money", "provenance", "at_most", "evidence", "remediation", "creates"})
+_OTHERS = frozenset({"money", "provenance", "at_most", "evidence", "remediation"})
 
 
 @dataclass(frozen=True, slots=True)

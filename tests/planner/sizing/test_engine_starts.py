@@ -12,6 +12,7 @@ from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing, size
 from tests.data.test_model_sizes import CONFIGS
 from tests.planner.plan_files import errors, file, service
+from tests.planner.sizing.measurements import GIB
 
 CATALOGUE = load()
 
@@ -45,6 +46,21 @@ def test_a_hybrid_is_refused_where_vllm_refuses_it(
     assert found.fix == f"write maxSequences of at most {limit}"
     answer = ask("Qwen/Qwen3.5-27B", tmp_path, maxSequences=256, **fields)
     assert answer.fits is True
+
+
+def test_a_start_that_hangs_on_what_vllm_measures_is_shown_with_its_worst(tmp_path: Path) -> None:
+    """A report of 2026-09-08: Qwen3.8-27B starts on one A100 with 18.61 GiB of cache, 1.14 times
+    its longest sequence. Builds of vLLM that kept 6 GiB more for graphs would refuse it there."""
+    fields = {"gpu": "A100-80GB", "context": 262144, "utilisation": 0.92}
+    answer = ask("Qwen/Qwen3.5-27B", tmp_path, **fields)
+    assert answer.fits is True
+    assert answer.capacity is not None
+    assert answer.worst_capacity is not None
+    assert answer.worst_capacity.cache_bytes < 18.61 * GIB < 1.05 * answer.capacity.cache_bytes
+    assert (answer.capacity.sequences, answer.worst_capacity.sequences) == (1, 0)
+    assert "engine-start-unsure" in {finding.code for finding in answer.findings}
+    shorter = ask("Qwen/Qwen3.5-27B", tmp_path, **{**fields, "context": 65536})
+    assert "engine-start-unsure" not in {finding.code for finding in shorter.findings}
 
 
 @pytest.mark.parametrize("name", ["DeepSeek-V4-Flash", "DeepSeek-V4-Pro"])

@@ -7,10 +7,14 @@ release's defaults where the log does not say. Rows without a repository are of 
 are stored without their address. Twelve more were computed once before anything was changed after
 them: 11 verdicts and 7 of 12 rooms were right, none too large. 16 more likewise: 14 verdicts,
 7 of 11 rooms; a seventeenth, whose report contradicts itself, was left out. Of ten more, computed
-once: 10 verdicts, 5 of 9 rooms, one 13 % too large.
+once: 10 verdicts, 5 of 9 rooms, one 13 % too large. Of 14 more, computed once: 13 verdicts, 10 of
+14 rooms, three 13 to 41 % too large; a fifteenth, whose weights and cache are more than its part
+of the GPU, was left out. The last six were written down after the room at worst was fitted, and
+computed once: 6 verdicts, 5 of 6 rooms, none too large, and no room at worst.
 """
 
 import csv
+import importlib.util
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,21 +34,34 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
     capacity,
-    near_edge,
     not_known,
     refusal_of,
+    start_kind,
     starts,
+    unsure,
 )
 from gpufleet_planner.sizing.device import Device, whole_gpu
+from gpufleet_planner.sizing.engine_caches import BlockLayout, block_layout
 from tests.data.test_model_sizes import CONFIGS
 from tests.planner.sizing.measurements import GIB, model
 
-TABLE = Path(__file__).parents[2] / "data" / "engine_starts.csv"
+ROOT = Path(__file__).parents[3]
+TABLE = ROOT / "tests" / "data" / "engine_starts.csv"
 
 
-WHOLE = {("Qwen/Qwen3.8-27B", form): "Qwen/Qwen3.5-27B" for form in ("bf16", "fp8")}
+WHOLE = {("Qwen/Qwen3.8-27B", form): "Qwen/Qwen3.5-27B" for form in ("bf16", "fp8", "nvfp4")}
 """The stored configuration is of the language model alone. Qwen3.5-27B is equal to it, and has the
-vision tower; the first start in NVFP4 has none."""
+vision tower."""
+STORED = {"the same pull request, NVFP4": 26_381_249_312}
+"""Source of a start -> bytes of its checkpoint, where the format is not that of all its matrices:
+vllm-project/recipes @ 015a26c, models/Qwen/Qwen3.8-27B.yaml."""
+LATER = 110
+"""Starts that were written down before the room at worst was fitted: none after them is used."""
+SHARED = ("119.7", "121.7")
+"""Memory of DGX Spark, which is the host's too. gpufleet sizes no GB10: vLLM measures there what
+the host has free (vllm-project/vllm @ 055e47c, foundation/utilities/mem_utils.py,
+`MemorySnapshot.measure`), from 31 GiB less room (eugr/spark-vllm-docker#286) to graphs of -4.74
+GiB (#200). The formulas alone are compared."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,12 @@ class Start:
     def apart(self) -> bool:
         text = ",".join(value for key, value in self.row.items() if key not in ("images", "graphs"))
         return sha256(text.encode()).digest()[0] % 2 == 0
+
+    @property
+    def kept_out(self) -> bool:
+        """Whether the doubt is not fitted to it: a third, as of load points; and DGX Spark."""
+        text = f"{self.name}, {self.row['source']}"
+        return self.row["gpu"] in SHARED or sha256(text.encode()).digest()[0] % 3 == 0
 
     @property
     def name(self) -> str:
@@ -83,18 +106,39 @@ class Start:
             batched_tokens=int(row["batched_tokens"]),
             max_sequences=int(row["max_sequences"]),
             graphs=bool(row["graphs"]),
+            stored_bytes=STORED.get(row["source"]),
         )
 
     @cached_property
-    def room(self) -> CacheCapacity:
+    def usable_bytes(self) -> int:
         key = self.row["gpu"]
         if key.replace(".", "").isdigit():
-            usable = int(float(key) * GIB)
-        else:
-            device = whole_gpu(load().find_gpu(key))
-            assert isinstance(device, Device)
-            usable = device.usable_bytes
-        return capacity(self.model, self.serving, usable, self.parallel)
+            return int(float(key) * GIB)
+        device = whole_gpu(load().find_gpu(key))
+        assert isinstance(device, Device)
+        return device.usable_bytes
+
+    @cached_property
+    def room(self) -> CacheCapacity:
+        return capacity(self.model, self.serving, self.usable_bytes, self.parallel)
+
+    @cached_property
+    def worst(self) -> CacheCapacity:
+        return capacity(self.model, self.serving, self.usable_bytes, self.parallel, worst=True)
+
+    @property
+    def measured_gib(self) -> float:
+        """Of the log, or of the blocks that it names; 0: neither."""
+        if self.row["blocks"]:
+            layout = block_layout(self.model, self.serving.kv_cache, self.parallel)
+            assert isinstance(layout, BlockLayout)
+            return int(self.row["blocks"]) * float(layout.page_bytes) / GIB
+        return float(self.row["cache_gib"])
+
+    @property
+    def kind(self) -> dict[str, str]:
+        """What selects the row of the doubt."""
+        return {**start_kind(self.model, self.parallel), "engine": self.row["engine"]}
 
     @property
     def parallel(self) -> Parallelism:
@@ -102,11 +146,14 @@ class Start:
 
     @property
     def verdict(self) -> str:
+        return self.verdict_with(self.room)
+
+    def verdict_with(self, room: CacheCapacity) -> str:
         if not_known(self.model, self.serving.engine) is not None:
             return "not known"
         found: list[Finding] = []
-        refused = refusal_of(self.model, self.serving, self.room)
-        fits = self.room.sequences and starts(self.model, self.serving, self.room, found)
+        refused = refusal_of(self.model, self.serving, room)
+        fits = room.sequences and starts(self.model, self.serving, room, found)
         return "fits" if fits and refused is None else "refused"
 
     @property
@@ -114,28 +161,36 @@ class Start:
         """Computed room over measured."""
         return self.room.cache_bytes / GIB / float(self.row["cache_gib"])
 
+    @property
+    def worst_by(self) -> float:
+        """Room at worst over measured."""
+        return self.worst.cache_bytes / GIB / float(self.row["cache_gib"])
+
 
 with TABLE.open(encoding="utf-8", newline="") as file:
     STARTS = tuple(map(Start, csv.DictReader(file)))
 KNOWN = [one for one in STARTS if float(one.row["cache_gib"])]
+SIZED = [one for one in STARTS if one.row["gpu"] not in SHARED]
+"""Those on a GPU that gpufleet sizes."""
+
+
+def fits_but(starts: list[Start], verdict: str) -> list[str]:
+    return [one.name for one in starts if (one.verdict, one.row["verdict"]) == ("fits", verdict)]
 
 
 def test_the_verdict_is_that_of_the_engine() -> None:
-    """87 of 96: 32 of the first 35, 20 of the next 23, 11 of 12, 14 of 16, the last 10.
-    Called fitting where it is refused: MiniMax-M2.7 on two DGX Spark, where vLLM keeps 5 GiB
-    for graphs; one under WSL, which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on RTX PRO 6000
-    in a recipe whose other options are not known (in BF16, with the defaults, its blocks are
-    right); Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB; two that were out of memory after the
-    cache had its room, in releases that kept none for graphs. One that starts is refused, on a DGX
-    Spark, where vLLM's estimate of graphs was negative (eugr/spark-vllm-docker#200: the memory is
-    the host's too). What DeepSeek-V4 takes is not known."""
+    """106 of 116: 32 of the first 35, 20 of the next 23, 11 of 12, 14 of 16, 10 of 10, 13 of 14,
+    the last 6. Called fitting where it is refused: MiniMax-M2.7 on two DGX Spark; one under WSL,
+    which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on RTX PRO 6000 in a recipe, whose build of
+    vLLM keeps 6 to 7 GiB more than the release with its number (in BF16, with the defaults, its
+    blocks are right); Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB; three that were out of
+    memory after the cache had its room, of which two in releases that kept none for graphs. One
+    that starts is refused, on a DGX Spark. What DeepSeek-V4 takes is not known."""
     right = [one for one in STARTS if one.verdict == one.row["verdict"]]
-    assert len(STARTS) == 96
-    assert len(right) >= 87
-    assert sum(one in right for one in STARTS[35:]) >= 55
-    assert all(one in right for one in STARTS[86:])
-    bold = [one.name for one in STARTS if (one.verdict, one.row["verdict"]) == ("fits", "refused")]
-    assert bold == [
+    assert len(STARTS) == 116
+    assert len(right) >= 106
+    assert sum(one in right for one in STARTS[35:]) >= 74
+    assert fits_but(list(STARTS), "refused") == [
         "vllm MiniMaxAI/MiniMax-M2.7 2x121.7 0.8",
         "vllm nvidia/Qwen3.6-35B-A3B-NVFP4 1x31.84 0.8",
         "vllm Qwen/Qwen3.8-27B 1xRTX-PRO-6000-BLACKWELL-96GB 0.92",
@@ -143,28 +198,31 @@ def test_the_verdict_is_that_of_the_engine() -> None:
         "sglang Qwen/Qwen3.5-27B 1x23.52 0.855",
         "vllm GLM-4.7 4xRTX-PRO-6000-BLACKWELL-96GB 0.9",
         "vllm gpt-oss-20b 1x79.19 0.95",
+        "vllm gpt-oss-120b 8x31.38 0.95",
     ]
 
 
-def test_what_depends_on_the_memory_of_graphs_is_said() -> None:
-    """Six of 96, of which two are wrong; what decides the other wrong ones is not that memory."""
-    near = [one for one in STARTS if near_edge(one.serving, one.room, one.parallel) is not None]
-    assert len(near) == 6
-    wrong = {one.name for one in near if one.verdict != one.row["verdict"]}
-    assert wrong == {
-        "vllm nvidia/Qwen3.6-35B-A3B-NVFP4 1x31.84 0.8",
-        "vllm Qwen3-30B-A3B 1x121.7 0.49",
-    }
+def test_a_start_that_the_room_does_not_decide_is_said() -> None:
+    """Fifteen of the 85 that are computed to fit on GPUs that are sized, with four of the seven
+    that do not. The three without a note were out of memory after the cache had its room."""
+    fits = [one for one in SIZED if one.verdict == "fits"]
+    noted = [one for one in fits if unsure(one.model, one.serving, one.worst) is not None]
+    assert (len(fits), len(noted)) == (85, 15)
+    bold = [one for one in fits if one not in noted]
+    assert fits_but(bold, "refused") == [
+        "vllm GLM-4.7 4xRTX-PRO-6000-BLACKWELL-96GB 0.9",
+        "vllm gpt-oss-20b 1x79.19 0.95",
+        "vllm gpt-oss-120b 8x31.38 0.95",
+    ]
 
 
 def test_the_room_is_that_of_the_engine() -> None:
-    """Within 10 % in 52 of 77. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
-    experts in four bits in steps of 32,768 tokens (MiniMax-M3), of a room of 0.18 GiB, and of two
-    models in AWQ on an RTX 5090, whose other options are not known."""
-    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 52
-    large = {one.name: one.by for one in KNOWN if one.by > 1.1}
-    much = {name for name, by in large.items() if by > 1.2}
-    assert {name.split()[1] for name in much} == {
+    """Within 10 % in 67 of 96. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
+    experts in steps of 32,768 and 65,536 tokens, of a room of 0.18 GiB, and of two models in AWQ on
+    an RTX 5090, whose other options are not known."""
+    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 67
+    large = [one for one in KNOWN if one.by > 1.1]
+    assert {one.row["model"] for one in large if one.by > 1.2} == {
         "MiniMaxAI/MiniMax-M2.7",
         "MiniMaxAI/MiniMax-M3",
         "nvidia/Qwen3.6-35B-A3B-NVFP4",
@@ -172,8 +230,30 @@ def test_the_room_is_that_of_the_engine() -> None:
         "Qwen2.5-14B",
         "Qwen3-14B",
         "Qwen3-32B",
+        "Qwen/Qwen3-235B-A22B-FP8",
     }
-    assert len(large) == 13
+    assert len(large) == 18
+
+
+def test_the_room_at_worst_is_no_larger_than_the_engine_s() -> None:
+    """At most 1 % above it in 88 starts on GPUs that are sized, 35 of them in no fit, of which the
+    last six were written down after it. The median is 14 % less than the engine had; eight are less
+    than half."""
+    sized = [one for one in KNOWN if one in SIZED]
+    by = sorted(one.worst_by for one in sized)
+    assert len(by) == 88
+    assert by[-1] <= 1.01
+    assert by[44] >= 0.85
+    assert sum(one < 0.5 for one in by) == 8
+
+
+def test_the_doubt_is_fitted_by_its_script() -> None:
+    spec = importlib.util.spec_from_file_location("fit_starts", ROOT / "tools" / "fit_starts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.TABLE.read_text("utf-8") == script.text(), "run tools/fit_starts.py"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet_policies.commands.audit import command
-from tests.policies.test_creations import VLLM
+from tests.policies.manifests import VLLM
 
 ONE = VLLM.replace("replicas: 4", "replicas: 4 # so many").replace(
     "limits: {nvidia.com/gpu: 2}", "limits:\n              nvidia.com/gpu: 2"
@@ -47,17 +47,18 @@ def test_lines_end_and_a_file_begins_as_they_did(
     tmp_path: Path, ending: str, mark: bytes, last: str
 ):
     usual = fixed(tmp_path / "usual", DIFFERS.encode())
-    assert usual.startswith(MENDED.encode() + b"---\n")
-    assert usual.endswith(b'requests.nvidia.com/gpu: "10"\n')
-    given = (DIFFERS.rstrip("\n") + last).replace("\n", ending).encode()
-    assert fixed(tmp_path / "this", mark + given) == mark + usual.replace(b"\n", ending.encode())
+    assert usual == MENDED.encode()
+    given, wanted = (
+        mark + (one.rstrip("\n") + last).replace("\n", ending).encode() for one in (DIFFERS, MENDED)
+    )
+    assert fixed(tmp_path / "this", given) == wanted
 
 
 def test_a_file_that_cannot_grow_is_as_it_was(tmp_path: Path):
     path = tmp_path / "chat.yaml"
     path.write_text(DIFFERS)
     # -B: Python would write compiled files of the limited size, and read them later.
-    program = [sys.executable, "-B", "-c", IN_LITTLE_ROOM, str(len(DIFFERS) + 20)]
+    program = [sys.executable, "-B", "-c", IN_LITTLE_ROOM, str(len(DIFFERS) - 20)]
     done = subprocess.run(
         [*program, "audit", "--profile", "prod", "--jobs", "1", "--fix", str(path)],
         capture_output=True,
@@ -77,4 +78,4 @@ def test_a_pipe_is_not_read_again(tmp_path: Path):
         written = writing.submit(path.write_text, DIFFERS)
         said = CliRunner().invoke(command, ["--profile", "prod", "--jobs", "1", "--fix", str(path)])
         written.result()
-    assert said.stdout.count("only files are rewritten, and this is not a file") == 2
+    assert said.stdout.count("only files are rewritten, and this is not a file") == 1

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet_policies.commands.audit import command
-from tests.policies.test_creations import VLLM
+from tests.policies.manifests import VLLM
 
 
 @pytest.fixture

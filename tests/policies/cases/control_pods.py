@@ -1,7 +1,8 @@
 """Cases of rules/control_pods.py."""
 
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, manifest
-from tests.policies.cases.workloads import LIMITS, deployment, template
+from tests.policies.cases.workloads import CONTAINER, LIMITS, REQUESTS, deployment, template
 from tests.policies.objects import changed
 
 RAY = {
@@ -31,3 +32,70 @@ CASES = (
         "requests no GPU, and node label nvidia.com/gpu.product sends it to GPU nodes",
     ),
 )
+
+
+SERVER = {
+    f"{CONTAINER}.image": "ghcr.io/huggingface/text-generation-inference:3.3.5",
+    f"{CONTAINER}.args": ["--model-id=HuggingFaceTB/SmolLM2-135M-Instruct"],
+}
+NO_GPUS = {LIMITS: {"memory": "8Gi"}, REQUESTS: {"cpu": "2", "memory": "8Gi"}}
+_VLLM = {f"{CONTAINER}.image": "vllm/vllm-openai:v0.23.0", **NO_GPUS}
+_SHELL = ["bash", "-c"]
+
+DEVICES = (
+    Case(
+        "gpu-devices-overridden",
+        deployment({f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}]}),
+        deployment({f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}),
+        "sets NVIDIA_VISIBLE_DEVICES=all",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        deployment(SERVER),
+        deployment({**SERVER, **NO_GPUS}),
+        "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and requests no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        # ahmedwaleedmalik/k8s-llm-inference-platform benchmarks/job.yaml
+        deployment({**_VLLM, f"{CONTAINER}.command": [*_SHELL, "vllm bench serve --model m"]}),
+        deployment({**_VLLM, f"{CONTAINER}.command": [*_SHELL, "vllm bench latency --model m"]}),
+        "runs vllm/vllm-openai:v0.23.0 and requests no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        deployment(
+            {
+                f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+                **NO_GPUS,
+            }
+        ),
+        deployment(
+            {
+                f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}],
+                **NO_GPUS,
+            }
+        ),
+        "takes GPUs of its node by NVIDIA_VISIBLE_DEVICES=all and requests no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-pod-passes-scheduler",
+        deployment(),
+        deployment({"spec.template.spec.nodeName": "node-2"}),
+        "requests GPUs on node-2",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-for-other-program",
+        deployment(),
+        deployment({f"{CONTAINER}.image": "curlimages/curl:8.7.1"}),
+        "runs curlimages/curl:8.7.1",
+        Level.ADVISORY,
+    ),
+)
+
+CASES = (*CASES, *DEVICES)

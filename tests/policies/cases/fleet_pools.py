@@ -27,15 +27,6 @@ FIRST = (
         "no budget is set, and the fleet can cost 116.73 USD/h",
         alongside=(),
     ),
-    Case(
-        "gpu-budget-exceeded",
-        FLEET,
-        fleet_thing({"pools[0].nodes.max": 200}),
-        "the policy's budgetUsdPerHour is 150.00 USD/h",
-        Level.MANDATORY,
-        alongside=(),
-        settings={"thresholds": {"budgetUsdPerHour": 150}},
-    ),
 )
 
 

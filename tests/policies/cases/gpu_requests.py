@@ -1,7 +1,7 @@
 """Cases of rules/gpu_requests.py."""
 
 from tests.policies.cases.case import Case, manifest
-from tests.policies.cases.workloads import CONTAINER, LIMITS, REQUESTS, WHOLE, deployment, template
+from tests.policies.cases.workloads import CONTAINER, LIMITS, REQUESTS, deployment, template
 from tests.policies.objects import REMOVE, changed
 
 GROUP = {
@@ -40,13 +40,6 @@ FIRST = (
         deployment({LIMITS: {"nvidia.com/gpu.shared": 1}, **PLAIN}),
         deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **PLAIN}),
         "requests 2 x nvidia.com/gpu.shared, shares of a GPU",
-    ),
-    Case(
-        "gpu-pod-without-cpu-memory",
-        deployment({LIMITS: WHOLE}),
-        deployment({LIMITS: WHOLE, REQUESTS: REMOVE}),
-        "requests a GPU and no cpu and no memory",
-        settings={"profile": "strict"},
     ),
 )
 

@@ -53,14 +53,6 @@ CASES = (
         alongside=QUIET,
     ),
     Case(
-        "mig-layout-strands-slices",
-        layouts('"3g.40gb": 1, "2g.20gb": 2'),
-        layouts('"4g.40gb": 1, "1g.20gb": 2'),
-        "strands 1 of 7 compute slices of each GPU",
-        Level.ADVISORY,
-        alongside=(),
-    ),
-    Case(
         "mig-layout-nowhere",
         layouts('"1g.10gb": 7'),
         layouts('"3g.40gb": 3'),

@@ -50,14 +50,6 @@ CASES = (
         alongside=QUIET,
     ),
     Case(
-        "gpu-autoprovisioning-unbounded",
-        _cluster(16),
-        _cluster(500),
-        "auto-provisioning may make 500 x L4",
-        Level.ADVISORY,
-        alongside=(),
-    ),
-    Case(
         "running-warm-pool",
         node_group({"warmPoolConfig": {"poolState": "STOPPED", "minSize": 2}}),
         node_group({"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}),

@@ -92,20 +92,6 @@ FIRST = (
         Level.ADVISORY,
         alongside=(*QUIET, SPOT, TEMPLATE),
     ),
-    Case(
-        "gpu-type-pinned-by-nothing",
-        deployment(
-            {
-                LIMITS: {"nvidia.com/gpu": 1},
-                REQUESTS: SMALL,
-                'spec.template.spec.nodeSelector."eks.amazonaws.com/nodegroup"': "gpu",
-            }
-        ),
-        deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL}),
-        "requests 1 GPU(s) of any kind: L4, L40S are here",
-        Level.ADVISORY,
-        alongside=(*QUIET, node_group(), DEAR),
-    ),
 )
 
 
@@ -143,3 +129,27 @@ CASES = (
         alongside=(*QUIET, ON_DEMAND, TEMPLATE),
     ),
 )
+
+
+def trainer(gpus: int, cpu: str, memory: str = "100Gi", replicas: int = 2):
+    """A server with whole GPUs of p5.48xlarge: 192 cores, 2 TiB and 8 GPUs."""
+    return deployment(
+        {
+            "spec.replicas": replicas,
+            "spec.strategy": {"type": "Recreate"},
+            LIMITS: {"nvidia.com/gpu": gpus},
+            REQUESTS: {"cpu": cpu, "memory": memory},
+        }
+    )
+
+
+PACKING = (
+    Case(
+        "pod-strands-node-gpus",
+        trainer(2, "40"),
+        trainer(2, "80"),
+        "2 of 4 pods fit; 4 GPUs of every node stay empty",
+    ),
+)
+
+CASES = (*CASES, *PACKING)

@@ -1,7 +1,7 @@
 """Cases of rules/pool_room.py."""
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case
+from tests.policies.cases.case import Case, fleet_thing
 from tests.policies.cases.pools import QUIET, SMALL, node_group
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 
@@ -61,3 +61,66 @@ CASES = (
         alongside=(*QUIET, node_group()),
     ),
 )
+
+
+CAPACITY = (
+    Case(
+        "gpu-resource-not-offered",
+        deployment(),
+        deployment({LIMITS: {"nvidia.com/mig-7g.80gb": 1}}),
+        "requests 1 x nvidia.com/mig-7g.80gb, which no such pool publishes",
+    ),
+    Case(
+        "gpu-pods-exceed-declared-pools",
+        deployment({"spec.replicas": 48}),
+        deployment({"spec.replicas": 60}),
+        "notebooks (nodes.max 2) can hold 48 at most",
+    ),
+)
+
+CASES = (*CASES, *CAPACITY)
+
+
+FULL = fleet_thing({"pools[2].nodes.max": 1})
+ROLLOUTS_SERVER = {
+    LIMITS: {"nvidia.com/gpu": "8"},
+    "spec.replicas": 1,
+    'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training",
+}
+WAIT = {"maxSurge": 0, "maxUnavailable": 1}
+ROLLOUTS_TOLERATIONS = "spec.template.spec.tolerations"
+
+
+def tolerating(key: str):
+    """A server that tolerates one taint."""
+    return deployment({ROLLOUTS_TOLERATIONS: [{"key": key, "operator": "Exists"}]})
+
+
+ROLLOUTS = (
+    Case(
+        "rollout-needs-spare-gpu",
+        deployment({**ROLLOUTS_SERVER, "spec.strategy": {"rollingUpdate": WAIT}}),
+        deployment(ROLLOUTS_SERVER),
+        "a rollout adds 1 pod(s) to 1 with nvidia.com/gpu before it ends one",
+        Level.ADVISORY,
+        alongside=(FULL,),
+    ),
+    Case(
+        "gpu-toleration-misspelt",
+        tolerating("nvidia.com/gpu"),
+        tolerating("nvidia/gpu"),
+        "tolerates nvidia/gpu",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-toleration-misspelt",
+        tolerating("nvidia.com/gpu"),
+        deployment({ROLLOUTS_TOLERATIONS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
+        "tolerates nvidia.com/gpu without operator and value",
+        Level.ADVISORY,
+        alongside=(),
+        settings={"environment": "prod"},
+    ),
+)
+
+CASES = (*CASES, *ROLLOUTS)

@@ -69,22 +69,7 @@ def mapped(name: str) -> Thing:
     )
 
 
-KAI = {
-    "apiVersion": "scheduling.run.ai/v2",
-    "kind": "Queue",
-    "metadata": {"name": "dev", "labels": {"environment": "dev"}},
-    "spec": {"resources": {"gpu": {"quota": -1, "limit": 8}}},
-}
-
 FIRST = (
-    Case(
-        "kueue-without-ready-timeout",
-        queue({"spec.resourceGroups": []}),
-        queue(),
-        "Kueue queues GPU jobs, and waitForPodsReady is off",
-        Level.ADVISORY,
-        alongside=(kueue("metrics: {}\n"), LOCAL),
-    ),
     Case(
         "kueue-device-class-without-quota",
         mapped("nvidia.com/gpu"),
@@ -111,14 +96,6 @@ FIRST = (
                 "large",
             ),
         ),
-    ),
-    Case(
-        "queue-without-cap",
-        manifest(KAI),
-        manifest(changed(KAI, {"spec.resources.gpu.limit": -1})),
-        "quota -1 and limit -1 in dev",
-        Level.ADVISORY,
-        alongside=(),
     ),
     Case(
         "queue-selects-no-namespace",

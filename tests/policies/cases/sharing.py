@@ -5,6 +5,7 @@ from typing import Any
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import QUIET, gke_pool, node_group
+from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 
 GPU_SHARING = "nodeConfig.guestAccelerators[0].gpuSharingConfig"
 
@@ -136,3 +137,115 @@ CASES = (
         alongside=(),
     ),
 )
+
+
+SHARE = {"nvidia.com/gpu.shared": 1}
+MODE = 'metadata.annotations."gpufleet.dev/mode"'
+GKE_MPS = {
+    LIMITS: {"nvidia.com/gpu": 1},
+    "spec.template.spec.nodeSelector": {
+        "cloud.google.com/gke-accelerator": "nvidia-l4",
+        "cloud.google.com/gke-gpu-sharing-strategy": "mps",
+        "cloud.google.com/gke-max-shared-clients-per-gpu": "4",
+    },
+}
+
+
+def on_share(mode: str = "inference", part: str = "0.22"):
+    """A server on a quarter of an L4, which takes this part of its memory."""
+    return deployment(
+        {
+            LIMITS: SHARE,
+            MODE: mode,
+            f"{CONTAINER}.args": [f"--gpu-memory-utilization={part}"],
+        }
+    )
+
+
+SHARED_USE = (
+    Case(
+        "sharing-used-for-training",
+        on_share("inference"),
+        on_share("training"),
+        "ranks of one program may run on one GPU and wait for each other",
+    ),
+    Case(
+        "gke-mps-pod-without-host-ipc",
+        deployment({**GKE_MPS, "spec.template.spec.hostIPC": True}),
+        deployment(GKE_MPS),
+        "selects nodes that share GPUs by MPS, and has no hostIPC",
+        Level.MANDATORY,
+        alongside=(),
+    ),
+    Case(
+        "sharing-memory-oversubscribed",
+        on_share(part="0.22"),
+        on_share(part="0.5"),
+        "takes 0.5 of a GPU's memory on nvidia.com/gpu.shared of pool small, which 4 pods share",
+    ),
+)
+
+CASES = (*CASES, *SHARED_USE)
+
+
+def template(profile: str, name: str = "vgpu") -> Thing:
+    """A Cluster API template of vSphere machines with one vGPU."""
+    return manifest(
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "VSphereMachineTemplate",
+            "metadata": {"name": name},
+            "spec": {"template": {"spec": {"pciDevices": [{"vGPUProfile": profile}]}}},
+        }
+    )
+
+
+def machines(name: str = "vgpu", most: int = 4) -> Thing:
+    """A MachineDeployment of such machines."""
+    prefix = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+    infrastructure: dict[str, Any] = {"kind": "VSphereMachineTemplate", "name": name}
+    return manifest(
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta1",
+            "kind": "MachineDeployment",
+            "metadata": {
+                "name": name,
+                "labels": {"owner": "ml", "cost-center": "1", "environment": "prod"},
+                "annotations": {f"{prefix}-min-size": "0", f"{prefix}-max-size": str(most)},
+            },
+            "spec": {
+                "clusterName": "ml",
+                "template": {
+                    "spec": {
+                        "infrastructureRef": infrastructure,
+                        "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+                    }
+                },
+            },
+        }
+    )
+
+
+def server(gibibytes: str) -> Thing:
+    """A Deployment that declares the memory of its model."""
+    return deployment(
+        {
+            LIMITS: {"nvidia.com/gpu": 1},
+            'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': gibibytes,
+        }
+    )
+
+
+LICENSED = {"driver": {"licensingConfig": {"secretName": "licence", "nlsEnabled": True}}}
+
+VGPU = (
+    Case(
+        "vgpu-unlicensed",
+        operator(LICENSED),
+        operator({"driver": {"enabled": True}}),
+        "vgpu has grid_a100d-8c, and driver.licensingConfig names no Secret",
+        alongside=(template("grid_a100d-8c"), machines()),
+    ),
+)
+
+CASES = (*CASES, *VGPU)

@@ -14,6 +14,7 @@ from gpufleet.platforms.eks.cluster import eks_kubeconfig_text
 from gpufleet.platforms.eks.cluster_plan import zone_networks
 from tests.unit.components.snapshots import assert_snapshot
 
+ADDON = "aws:eks/addon:Addon"
 ARGS: dict[str, Any] = {
     "cluster_name": "ml",
     "region": "us-east-1",
@@ -30,8 +31,10 @@ def test_everything_a_gpu_pool_needs_is_made(run: Any) -> None:
     assert cluster.inputs["vpcConfig"]["endpointPrivateAccess"] is True
     assert cluster.inputs["accessConfig"]["authenticationMode"] == "API"
     assert cluster.inputs["bootstrapSelfManagedAddons"] is False
-    assert len(made.all(aws.NAT_GATEWAY)) == 2
-    assert made.one(aws.SERVICE_LINKED_ROLE).inputs == {"awsServiceName": "spot.amazonaws.com"}
+    assert len(made.all("aws:ec2/natGateway:NatGateway")) == 2
+    assert made.one("aws:iam/serviceLinkedRole:ServiceLinkedRole").inputs == {
+        "awsServiceName": "spot.amazonaws.com"
+    }
     tagged = [one for one in made.resources if "tags" in one.inputs]
     assert len(tagged) > 20
     assert all(one.inputs["tags"]["cost-center"] == "4711" for one in tagged)
@@ -43,12 +46,12 @@ def test_nodes_come_after_what_they_join_by_and_deployments_after_nodes(run: Any
     assert {"ml-vpc-cni", "ml-kube-proxy", "ml-eks-pod-identity-agent"} <= set(group.depends_on)
     assert "ml-system-nodes-AmazonEKSWorkerNodePolicy" in group.depends_on
     for name in ("ml-coredns", "ml-aws-ebs-csi-driver"):
-        assert "ml-system" in made.one(aws.ADDON, name).depends_on
-    nat = made.one(aws.NAT_GATEWAY)
+        assert "ml-system" in made.one(ADDON, name).depends_on
+    nat = made.one("aws:ec2/natGateway:NatGateway")
     assert {"ml-public-route", "ml-public-us-east-1a-routes"} <= set(nat.depends_on)
-    routes = made.all(aws.ROUTE)
+    routes = made.all("aws:ec2/route:Route")
     assert {one.inputs.get("natGatewayId") for one in routes} == {None, "ml-nat-us-east-1a-id"}
-    driver = made.one(aws.ADDON, "ml-aws-ebs-csi-driver").inputs["podIdentityAssociations"]
+    driver = made.one(ADDON, "ml-aws-ebs-csi-driver").inputs["podIdentityAssociations"]
     assert [one["serviceAccount"] for one in driver] == ["ebs-csi-controller-sa"]
 
 

@@ -43,11 +43,13 @@ def test_everything_a_gpu_pool_needs_is_made(run: Any) -> None:
     assert cluster["datapathProvider"] == "ADVANCED_DATAPATH"
     assert cluster["enableMultiNetworking"] is True
     assert cluster["resourceLabels"] == {"cost-center": "4711"}
-    assert {one.inputs["service"] for one in made.all(gcp.SERVICE)} == {
+    assert {one.inputs["service"] for one in made.all("gcp:projects/service:Service")} == {
         "compute.googleapis.com",
         "container.googleapis.com",
     }
-    assert all(one.inputs["disableOnDestroy"] is False for one in made.all(gcp.SERVICE))
+    assert all(
+        one.inputs["disableOnDestroy"] is False for one in made.all("gcp:projects/service:Service")
+    )
 
 
 def test_the_endpoint_is_open_to_named_addresses_only(run: Any) -> None:

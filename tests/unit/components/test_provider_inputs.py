@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints, violations
+from gpufleet.documents.reading import read_strict
 from gpufleet.platforms.eks import aws_objects
 from gpufleet.platforms.eks.auto_mode import access_policy_arn
 from gpufleet.platforms.gke import gcp_objects, gpu_networks, names
@@ -29,6 +30,13 @@ TOKENS = {
     for module in (aws_objects, gcp_objects, gpu_networks, names)
     for value in vars(module).values()
     if isinstance(value, str) and value.startswith(tuple(f"{name}:" for name in SDKS))
+} | {
+    part["type"]
+    for module in (aws_objects, gcp_objects)
+    for part in read_strict(
+        Path(module.__file__).with_name("resources.yaml").read_bytes()
+    ).data.values()
+    if "type" in part
 }
 """Types that the product registers."""
 
@@ -46,14 +54,18 @@ def registrations() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield f"{file.stem} {resource['name']}", resource["type"], resource["inputs"]
     role = "arn:aws:iam::123456789012:role/nodes"
     entry = {"clusterName": "ml", "principalArn": role, "type": "EC2_LINUX", "tags": {}}
-    yield "Karpenter's access_entry", aws_objects.ACCESS_ENTRY, entry
+    yield "Karpenter's access_entry", "aws:eks/accessEntry:AccessEntry", entry
     policy = {
         "clusterName": "ml",
         "principalArn": role,
         "policyArn": access_policy_arn(role),
         "accessScope": {"type": "cluster"},
     }
-    yield "the access policy of Auto Mode", aws_objects.ACCESS_POLICY, policy
+    yield (
+        "the access policy of Auto Mode",
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
+        policy,
+    )
     network = GpuNetwork("vpc1", "ml-vpc1", None, None, ())
     rule = {**(firewall_arguments(network) or {}), "network": "ml-vpc1"}
     yield "the rule of a network of GPU interfaces", gpu_networks.FIREWALL, rule

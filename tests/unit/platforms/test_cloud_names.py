@@ -14,7 +14,6 @@ import pytest
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.names import name_prefix
-from gpufleet.platforms.eks.network import efa_security_group
 from gpufleet.platforms.gke.gpu_networks import firewall_arguments, gpu_networks
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import gke_shape
@@ -42,11 +41,7 @@ def test_names_on_aws(kind: str, name: str, prefix: str) -> None:
 
 
 def test_the_group_of_an_efa_pool_is_not_called_as_its_ids() -> None:
-    data = fleet("eks", "sg", {"instanceTypes": ["p5.48xlarge"], "fabric": "efa"})
-    result = compile_data(data)
-    assert result.fleet is not None, result.findings
-    pool = result.fleet.pools[0]
-    assert efa_security_group(pool, "sg", {})["namePrefix"] == "gpu-sg-cut-efa-"
+    assert name_prefix("sg", "cut-efa", "security group") == "gpu-sg-cut-efa-"
 
 
 @pytest.mark.parametrize("prefix", [one for one in PREFIXES if len(one) < 40])

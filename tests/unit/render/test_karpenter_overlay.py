@@ -1,7 +1,7 @@
 import pytest
 
 from gpufleet.documents.writing import yaml_stream
-from gpufleet.platforms.eks.karpenter_objects import OVERLAY_WEIGHT, node_overlay
+from gpufleet.platforms.eks.karpenter_objects import node_overlay
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted
@@ -71,8 +71,7 @@ def test_the_two_a100_sizes_never_meet() -> None:
 def test_overlays_of_two_pools_never_hold_for_one_node() -> None:
     pools = [requirements(name)["gpufleet.dev/pool"] for name in OVERLAYS]
     assert pools == [[name] for name in OVERLAYS]
-    assert {overlay["spec"]["weight"] for overlay in OVERLAYS.values()} == {OVERLAY_WEIGHT}
-    assert 1 <= OVERLAY_WEIGHT <= 10_000
+    assert {overlay["spec"]["weight"] for overlay in OVERLAYS.values()} == {100}
 
 
 def test_no_overlay_names_a_resource_it_may_not() -> None:

@@ -12,11 +12,8 @@ from gpufleet.contract.programs.device_plugin import CHART, validate_chart
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    report_problems,
-    schema_codes,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import values_problems
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
@@ -40,7 +37,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     if values is None:
         return report.validation()
     report_values(values, "", report, context.release_of(CHART))
-    inner = replace(context.reading(_installed(values, context)), env=None)
+    installed = replace(context.program(CHART) or Program(), name=CHART, values=values)
+    inner = replace(context.reading(installed), env=None)
     validate_chart(inner, report)
     for key, text in (as_mapping(value_at(values, "config.map")) or {}).items():
         _validate_config(text, child("config.map", key), inner, report)
@@ -62,11 +60,6 @@ def report_values(
     report_problems(problems, codes, report, path)
 
 
-def _installed(values: dict[str, Any], context: Site) -> Program:
-    before = context.program(CHART) or Program()
-    return replace(before, name=CHART, values=values)
-
-
 def _validate_config(text: Any, path: str, context: Site, report: CheckReport) -> None:
     if not isinstance(text, str):
         report.say("device-plugin-values-config/type", path, text=shown(text))
@@ -78,10 +71,7 @@ def _validate_config(text: Any, path: str, context: Site, report: CheckReport) -
         return
     # The chart itself is validated once, not with each configuration.
     plugin = context.program(CHART) or Program(name=CHART)
-    flags = replace(plugin, values=_flags_only(plugin))
-    for finding in device_plugin.validate(read, context.reading(flags)).findings:
+    flags = {k: v for k, v in (plugin.values or {}).items() if k == "migStrategy"}
+    inner = context.reading(replace(plugin, values=flags))
+    for finding in device_plugin.validate(read, inner).findings:
         report.extend([replace(finding, path=f"{path}: {finding.path}".rstrip(": "))])
-
-
-def _flags_only(program: Program) -> dict[str, Any]:
-    return {k: v for k, v in (program.values or {}).items() if k == "migStrategy"}

@@ -45,21 +45,22 @@ def cel() -> Any:
 def functions(text: str | None = None) -> dict[str, Callable[..., Any]]:
     """Functions that Kubernetes adds to CEL, over the values of `DraDevice.variable`; with a text
     those that it may call: each makes an evaluation slower."""
-    found: dict[str, Callable[..., Any]] = {
-        "quantity": _quantity,
+    found: dict[str, Callable[[Any], Any] | Callable[[Any, Any], Any]] = {
+        "quantity": lambda text: {"quantity": str(quantity(text))},
         "isQuantity": is_quantity,
         "semver": _semver,
         "isSemver": is_semver,
         "compareTo": _compare,
-        "isGreaterThan": _is_greater,
-        "isLessThan": _is_less,
-        "major": _major,
-        "minor": _minor,
+        "isGreaterThan": lambda one, other: _compare(one, other) > 0,
+        "isLessThan": lambda one, other: _compare(one, other) < 0,
+        "major": lambda version: version["semver"][0],
+        "minor": lambda version: version["semver"][1],
         "sum": sum,
         "lowerAscii": str.lower,
         "upperAscii": str.upper,
         "trim": str.strip,
         "split": str.split,
+        "join": lambda words, between: between.join(words),
         "find": _find,
     }
     return {name: one for name, one in found.items() if text is None or name in text}
@@ -82,10 +83,6 @@ def _find(text: str, pattern: str) -> str:
     return "" if found is None else found.group()
 
 
-def _quantity(text: str) -> dict[str, str]:
-    return {"quantity": str(quantity(text))}
-
-
 def is_quantity(text: str) -> bool:
     """Whether Kubernetes reads a text as a quantity."""
     return quantity(text) is not None
@@ -104,22 +101,6 @@ def is_semver(text: str) -> bool:
 def _compare(one: Any, other: Any) -> int:
     a, b = _order(one), _order(other)
     return (a > b) - (a < b)
-
-
-def _is_greater(one: Any, other: Any) -> bool:
-    return _compare(one, other) > 0
-
-
-def _is_less(one: Any, other: Any) -> bool:
-    return _compare(one, other) < 0
-
-
-def _major(version: Any) -> int:
-    return version["semver"][0]
-
-
-def _minor(version: Any) -> int:
-    return version["semver"][1]
 
 
 def _order(value: Any) -> Any:

@@ -12,13 +12,10 @@ from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import report_problems, schema_codes, values_problems
+from gpufleet.contract.schemas.chart_values import values_problems
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.rules.rows import rule_table
-
-_KUBERNETES = (1, 32)
-_ISSUERS = ("selfsigned", "clusterissuer", "issuer")
-_VALUES = "context.chart.values"
 
 CODES = schema_codes("the chart")
 _OTHERS = (
@@ -59,72 +56,21 @@ def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -
     _validate_neighbours(context, report)
     if chart.name not in (None, DRIVER):
         return
-    _validate_cluster(chart, context, report)
-    if chart.values is None:
-        return
-    if chart.value("resources.gpus.enabled") is not False and not chart.value(
-        "gpuResourcesEnabledOverride"
-    ):
-        report.say("dra-chart-gpus-override", f"{_VALUES}.gpuResourcesEnabledOverride")
-    for key in ("nvidiaCtkPath", "namespace"):
-        if chart.value(key):
-            report.say(
-                "dra-chart-value-removed",
-                f"{_VALUES}.{key}",
-                fix="remove it" if key == "nvidiaCtkPath" else "install with `--namespace`",
-                key=key,
-            )
-    if chart.value("webhook.enabled"):
-        _validate_webhook(chart, report)
-    _validate_shares(chart, gates, report)
-
-
-def _validate_cluster(chart: Program, context: Site, report: CheckReport) -> None:
-    if chart.namespace.found == "default" and not chart.value("allowDefaultNamespace"):
-        report.say("dra-chart-default-namespace", "context.chart.namespace")
-    minor = context.minor
-    if minor is not None and minor < _KUBERNETES:
-        written = ".".join(map(str, minor))
-        report.say("dra-chart-kubernetes", context.kubernetes.place, value=written, limit="1.32")
-
-
-def _validate_webhook(chart: Program, report: CheckReport) -> None:
-    mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
-    path = f"{_VALUES}.webhook.tls"
-    if mode not in ("cert-manager", "secret"):
-        report.say("dra-chart-webhook-tls/mode", f"{path}.mode", value=shown(mode))
-    elif mode == "secret":
-        if not chart.value("webhook.tls.secret.name"):
-            report.say("dra-chart-webhook-tls/secret", f"{path}.secret.name")
-    else:
-        issuer: Any = chart.value("webhook.tls.certManager.issuerType") or "selfsigned"
-        if issuer not in _ISSUERS:
-            report.say(
-                "dra-chart-webhook-tls/issuer-type",
-                f"{path}.certManager.issuerType",
-                value=shown(issuer),
-            )
-        elif issuer != "selfsigned" and not chart.value("webhook.tls.certManager.issuerName"):
-            report.say(
-                "dra-chart-webhook-tls/issuer-name", f"{path}.certManager.issuerName", issuer=issuer
-            )
+    paths = {"mode": "webhook.tls.mode", "issuer": "webhook.tls.certManager.issuerType"}
+    paths["shares"] = "consumableShares"
+    report.apply(
+        "dra chart",
+        chart=chart,
+        site=context,
+        minor=".".join(map(str, context.minor or ())),
+        gates=gates,
+        shown={name: shown(chart.value(path)) for name, path in paths.items()},
+    )
 
 
 def consumable_shares(context: Site) -> Any:
     """The chart's consumableShares, None if it is not written."""
     return None if context.chart is None else context.chart.value("consumableShares")
-
-
-def _validate_shares(chart: Program, gates: dict[str, bool], report: CheckReport) -> None:
-    value: Any = chart.value("consumableShares")
-    if value in (None, ""):
-        return
-    path = f"{_VALUES}.consumableShares"
-    number = str(value).isdigit() and int(value) > 0 and not isinstance(value, bool)
-    if value not in ("disabled", "memory", "unlimited") and not number:
-        report.say("dra-consumable-shares-invalid", path, value=shown(value))
-    elif value != "disabled" and not gates.get("ConsumableShares"):
-        report.say("dra-consumable-shares-gate", path, value=shown(value))
 
 
 def _validate_neighbours(context: Site, report: CheckReport) -> None:

@@ -14,14 +14,8 @@ from typing import Any
 
 from gpufleet.contract.programs.unknown_keys import report_misspelt
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child, value_at
-from gpufleet.documents.shapes import as_list, as_mapping
-
-SOCKET = "/run/k3s/containerd/containerd.sock"
-"""Socket of the containerd in k3s and RKE2."""
-_RANCHER = ("/var/lib/rancher/", "/run/k3s/", "/run/rke2/")
-_FIX = f"write CONTAINERD_SOCKET alone, with {SOCKET}"
-
+from gpufleet.documents.paths import child, entries_at, value_at
+from gpufleet.documents.shapes import as_mapping
 
 _BOOL = {
     form: word
@@ -43,11 +37,10 @@ def _variables() -> Mapping[str, Mapping[str, Any]]:
 
 def validate_environment(data: Mapping[str, Any], path: str, report: CheckReport) -> None:
     """The variables of all operands, of values or a ClusterPolicy."""
+    root = f"{path}." if path else ""
     for section, known in _variables().items():
-        place = f"{path}.{section}.env" if path else f"{section}.env"
-        for index, entry in enumerate(as_list(value_at(data, f"{section}.env")) or []):
-            item = as_mapping(entry) or {}
-            name, value, where = item.get("name"), item.get("value"), child(place, index)
+        for place, item in entries_at(data, f"{section}.env"):
+            name, value, where = item.get("name"), item.get("value"), f"{root}{place}"
             if not isinstance(name, str) or not isinstance(value, str):
                 continue
             words = _BOOL if known.get(name) == "bool" else known.get(name) or (value,)
@@ -69,41 +62,22 @@ def validate_runtime_paths(data: Mapping[str, Any], path: str, report: CheckRepo
     """The variables of `toolkit.env`, of values or a ClusterPolicy."""
     if value_at(data, "toolkit.enabled") is False:
         return
-    place = f"{path}.toolkit.env" if path else "toolkit.env"
-    found: dict[str, tuple[str, str]] = {}
-    for index, entry in enumerate(as_list(value_at(data, "toolkit.env")) or []):
-        item = as_mapping(entry) or {}
-        name, value = item.get("name"), item.get("value")
-        if isinstance(name, str) and isinstance(value, str):
-            found[name] = (value, child(child(place, index), "value"))
-    config, config_place = found.get("CONTAINERD_CONFIG", ("", place))
+    root = f"{path}." if path else ""
+    found = {
+        item["name"]: (item["value"], child(f"{root}{place}", "value"))
+        for place, item in entries_at(data, "toolkit.env")
+        if isinstance(item.get("name"), str) and isinstance(item.get("value"), str)
+    }
+    config, config_place = found.get("CONTAINERD_CONFIG", ("", f"{root}toolkit.env"))
     socket, socket_place = found.get("CONTAINERD_SOCKET", ("", config_place))
-    rancher = config.startswith(_RANCHER[0])
-    if (rancher or socket.startswith(_RANCHER)) and socket != SOCKET:
-        report.say(
-            "gpu-operator-containerd-socket/unset",
-            socket_place,
-            fix=_FIX,
-            value=socket,
-            socket=socket or "not set, so /run/containerd/containerd.sock",
-        )
-    elif socket and not socket.startswith("/"):
-        report.say("gpu-operator-containerd-socket/relative", socket_place, value=socket)
-    if rancher:
-        report.say(
-            "gpu-operator-containerd-config/template",
-            config_place,
-            fix=_FIX + "; both find the nvidia runtime by themselves",
-            value=config,
-        )
-    elif config and socket.startswith(_RANCHER):
-        report.say(
-            "gpu-operator-containerd-config/socket",
-            config_place,
-            fix=_FIX + "; both find the nvidia runtime by themselves",
-            value=config,
-            socket=socket,
-        )
+    report.apply(
+        "containerd",
+        config=config,
+        config_place=config_place,
+        socket=socket,
+        socket_place=socket_place,
+        used=socket or "not set, so /run/containerd/containerd.sock",
+    )
 
 
 # Images of the GPU Operator's operands: three fields that depend on each other, driver versions.

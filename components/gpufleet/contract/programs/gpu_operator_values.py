@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.features import Release, numbers
+from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import offered_twice
@@ -34,11 +34,8 @@ from gpufleet.contract.programs.gpu_operator_runtime import (
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    is_switch,
-    report_problems,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import is_switch, values_problems
+from gpufleet.contract.schemas.report import report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, entries_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -60,8 +57,7 @@ def validate_list_strategy(
     default = known and operator.at >= _CDI_SINCE
     if not (default if written is None else written is True):
         return
-    for index, entry in enumerate(as_list(value_at(values, "devicePlugin.env")) or []):
-        item = as_mapping(entry) or {}
+    for place, item in entries_at(values, "devicePlugin.env"):
         value = item.get("value")
         if item.get("name") != _VARIABLE or not isinstance(value, str):
             continue
@@ -69,7 +65,7 @@ def validate_list_strategy(
             continue
         report.add(
             "gpu-operator-list-strategy",
-            child(child("devicePlugin.env", index), "value"),
+            child(place, "value"),
             f"{_VARIABLE} is {value}, and CDI is on"
             + (" by default" if written is None else "")
             + f" in {operator}: it replaces cdi-annotations,cdi-cri, which the operator sets, and "
@@ -138,15 +134,6 @@ RULES = rule_table(
     *rules_in("unknown_keys", "text_notes"),
 )
 
-_READER = "the gpu-operator chart"
-_IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
-    "cdi.default": ((25, 10), "it is deprecated and not passed on; CDI is the default mode"),
-    "driver.useOpenKernelModules": ((25, 3), "write `driver: {{kernelModuleType: {}}}`"),
-    "driver.useNvidiaDriverCRD": ((0,), "write `driver: {{nvidiaDriverCRD: {{enabled: true}}}}`"),
-    "driver.upgradePolicy.podDeletion": ((0,), "write `gpuPodDeletion`, the name of this value"),
-}
-"""Keys that look right and are not read, with the first release that ignores them, and their
-replacement. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
 _OPERANDS = {
     "devicePlugin.version": "device-plugin",
     "toolkit.version": "container-toolkit",
@@ -155,7 +142,6 @@ _OPERANDS = {
 }
 """Versions in values -> components of the catalogue's row of the chart."""
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
-_DRA_KUBERNETES = (1, 34)
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
@@ -175,26 +161,17 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         return report.validation()
     operator = context.release_of("gpu-operator")
     older = operator.is_default and _pins_older_operands(values, context.catalogue)
-    for path, (since, fix) in _IGNORED.items():
-        value = value_at(values, path)
-        if path == "cdi.default" and value is True:
-            continue  # the chart's default
-        if value is not None and not older and _is_certainly(operator, since):
-            report.say(
-                "gpu-operator-key-ignored/removed",
-                path,
-                fix=fix.format("open" if value else "proprietary"),
-                place=path,
-            )
+    if not older:
+        report.apply("ignored", values=values, at=operator.numbers)
     _validate_switches(values, "", report)
     reboots = any(
         entry.get("name") == "WITH_REBOOT" and str(entry.get("value")) == "true"
         for _, entry in entries_at(values, "migManager.env")
     )
-    report.apply("values", values=values, site=context, reboots=reboots)
+    minor = ".".join(map(str, context.minor or ()))
+    report.apply("values", values=values, site=context, reboots=reboots, minor=minor)
     for key in context.images:
         report.apply("image", values=values, image=context.catalogue.image(key))
-    _validate_kubernetes(values, context, report)
     validate_defaults(values, "", report)
     inner = context.reading(
         replace(context.program("gpu-operator") or Program(), name="gpu-operator", values=values)
@@ -217,11 +194,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     return report.validation()
 
 
-def _is_certainly(reader: Reader, since: Release) -> bool:
-    """Whether the release is known to be that one or a later one."""
-    return reader.numbers is not None and reader.numbers >= since
-
-
 def _pins_older_operands(values: Mapping[str, Any], catalogue: Catalogue) -> bool:
     """Whether values name images older than those of the catalogue's chart: such values are a copy
     from an older chart, and their keys are those of its release."""
@@ -242,12 +214,6 @@ def _is_json_patch(data: Any) -> bool:
     return bool(operations) and all("op" in one and "path" in one for one in operations)
 
 
-def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
-    """A switch as the templates read it: absent is the default, text is true."""
-    value = value_at(values, path)
-    return default if value is None else bool(value)
-
-
 def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
     for key, value in values.items():
         place = f"{path}.{key}" if path else key
@@ -260,13 +226,6 @@ def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport
             report.say("gpu-operator-switch-as-text", place, value=value, place=place)
 
 
-def _validate_kubernetes(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    minor = context.minor
-    if minor is not None and minor < _DRA_KUBERNETES and _is(values, "gpuCluster.deployCR", False):
-        version = ".".join(map(str, minor))
-        report.say("gpu-operator-no-dra", "gpuCluster.deployCR", value=version, limit="1.34")
-
-
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     """Check against other charts of the same cluster."""
     beside = [one for one in context.programs if one.name not in (None, "gpu-operator")]
@@ -275,5 +234,6 @@ def _validate_neighbours(values: Mapping[str, Any], context: Site, report: Check
         report.say("gpu-operator-dra-too", "devicePlugin.enabled")
     network = next((one for one in beside if one.name == "network-operator"), None)
     theirs = network is not None and network.switch("nfd.enabled", True).found is True
-    if theirs and _is(values, "nfd.enabled", True):
+    ours = value_at(values, "nfd.enabled")
+    if theirs and (ours is None or ours):
         report.say("gpu-operator-nfd-twice", "nfd.enabled")

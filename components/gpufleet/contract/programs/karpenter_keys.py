@@ -5,11 +5,12 @@ Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 """
 
 from functools import cache
+from operator import ge, gt, le, lt
 from pathlib import Path
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.contract.schemas import schema_codes
+from gpufleet.contract.schemas.report import schema_codes
 
 VERSIONS = {
     "NodePool": "karpenter.sh/v1",
@@ -21,7 +22,8 @@ CODES = schema_codes()
 FORMER = {"Provisioner": "NodePool", "AWSNodeTemplate": "EC2NodeClass", "Machine": "NodeClaim"}
 """Kinds before v1beta1 -> their successors."""
 
-NUMERIC = ("Gt", "Lt", "Gte", "Lte")
+NUMERIC = {"Gt": gt, "Lt": lt, "Gte": ge, "Lte": le}
+"""Operators that compare with one number."""
 
 TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"

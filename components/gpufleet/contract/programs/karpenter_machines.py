@@ -20,7 +20,7 @@ from gpufleet.contract.programs.karpenter_keys import (
     NUMERIC,
     TYPE,
 )
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import items, mapping
 
 MIB = 1 << 20
 _CLOUDS = {
@@ -71,10 +71,9 @@ class NodeRequirement:
 def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
     """The readable entries, in order."""
     found: list[NodeRequirement] = []
-    for index, entry in enumerate(as_list(value) or []):
-        item = as_mapping(entry) or {}
+    for index, item in enumerate(map(mapping, items(value))):
         key, operator = item.get("key"), item.get("operator")
-        values = tuple(str(one) for one in as_list(item.get("values")) or [])
+        values = tuple(map(str, items(item.get("values"))))
         if isinstance(key, str) and isinstance(operator, str):
             counts = item.get("minValues") is not None
             found.append(NodeRequirement(index, key, operator, values, counts))
@@ -234,13 +233,7 @@ def admits(row: InstanceType, one: NodeRequirement, catalogue: Catalogue | None 
 def _compares(actual: str, operator: str, values: tuple[str, ...]) -> bool:
     if len(values) != 1 or not values[0].isdecimal() or not actual.isdecimal():
         return True
-    value, limit = int(actual), int(values[0])
-    return {
-        "Gt": value > limit,
-        "Gte": value >= limit,
-        "Lt": value < limit,
-        "Lte": value <= limit,
-    }[operator]
+    return NUMERIC[operator](int(actual), int(values[0]))
 
 
 def _family(row: InstanceType) -> str:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpufleet.catalogue import Gpu, load
+from gpufleet.catalogue import Gpu, UnknownKeyError, load
+from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.geometry import (
     has_profile,
@@ -14,12 +15,7 @@ from gpufleet.contract.programs.geometry import (
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.programs.node import advertise, devices_of
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
-from gpufleet.contract.programs.validation import (
-    AdvertisedByConfig,
-    CheckReport,
-    Judgement,
-    mig_strategy,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement, mig_strategy
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
@@ -49,8 +45,11 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         return report.validation()
     _validate_strategy(chosen, layouts, context, report)
     _validate_reset(chosen, context, report)
-    _note_hardware(chosen, context, able, report)
-    return report.validation(_advertised(layouts, context))
+    if context.gpu is None and any(entry.mig_devices for entry in chosen):
+        place, fitting = chosen[0].path.rpartition("[")[0], able or "different GPUs"
+        report.say("mig-parted-not-placed", place, gpus=able, fitting=fitting)
+    strategy, product = mig_strategy(context) or "mixed", context.bare_product
+    return report.validation(advertise(layouts, strategy, product=product, gpu=context.gpu))
 
 
 def _select(
@@ -74,13 +73,13 @@ def _select(
         return None
     name = next(iter(configs)) if select is None else select
     if name not in configs:
-        near = ", ".join(configs) if len(configs) <= 6 else f"{len(configs)} others"
+        near = nearest_names(name, configs, limit=1)
         report.say(
             "mig-parted-config-absent",
             child("mig-configs", name),
-            fix=_nearest_config(name, configs),
+            fix=f"select `{near[0]}`" if near else None,
             value=name,
-            near=near or "none",
+            near=(", ".join(configs) if len(configs) <= 6 else f"{len(configs)} others") or "none",
         )
         return None
     return configs[name]
@@ -112,13 +111,6 @@ def _is_for(entries: Sequence[MigConfigEntry], context: Site) -> bool:
     )
 
 
-def _nearest_config(name: str, configs: Configs) -> str | None:
-    from gpufleet.catalogue.lookup import nearest_names  # only findings need it
-
-    near = nearest_names(name, configs, limit=1)
-    return f"select `{near[0]}`" if near else None
-
-
 def _validate_hardware(
     entries: Sequence[MigConfigEntry], context: Site, report: CheckReport
 ) -> tuple[str, ...]:
@@ -134,7 +126,10 @@ def _validate_hardware(
         elif matches(entry, context.gpu, context.release_of(_PROGRAM).at):
             _validate_entry(entry, context.gpu, place, report)
         for name in entry.mig_devices:
-            _validate_spelling(name, child(place, name), report)
+            parsed = parse(name)  # the driver never reports a full prefix (`3c.3g.40gb`)
+            if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
+                at, own = child(place, name), parsed.gpu_instance
+                report.say("mig-parted-spelling", at, value=name, gpu_instance=own)
     return tuple(sorted(able or ()))
 
 
@@ -145,13 +140,6 @@ def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckRe
         report.say("mig-unsupported", child(entry.path, "mig-enabled"), gpu=gpu.key)
     else:
         validate_gpu(gpu, entry.mig_devices, place, report)
-
-
-def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
-    """The driver never reports a full prefix (`3c.3g.40gb`) or a leading zero."""
-    parsed = parse(name)
-    if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
-        report.say("mig-parted-spelling", place, value=name, gpu_instance=parsed.gpu_instance)
 
 
 MOST_GPUS = 248
@@ -226,9 +214,8 @@ def _validate_overlap(
         for f in report.findings
     ):
         return  # one finding for a pair of entries is enough
-    same = (first.mig_enabled, first.mig_devices) == (second.mig_enabled, second.mig_devices)
     place = child(second.path, "devices")
-    if same:
+    if (first.mig_enabled, first.mig_devices) == (second.mig_enabled, second.mig_devices):
         report.say("mig-parted-devices-twice", place, value=index, first=first.path)
     else:
         report.say("mig-parted-devices-overlap", place, value=index, first=first.path)
@@ -276,22 +263,6 @@ def _validate_reset(entries: Sequence[MigConfigEntry], context: Site, report: Ch
         return
     if any(entry.mig_enabled for entry in entries):
         report.say("mig-parted-reset-needed", "context.env", gpu=gpu.key)
-
-
-def _note_hardware(
-    entries: Sequence[MigConfigEntry],
-    context: Site,
-    able: tuple[str, ...],
-    report: CheckReport,
-) -> None:
-    if context.gpu is None and any(entry.mig_devices for entry in entries):
-        place, fitting = entries[0].path.rpartition("[")[0], able or "different GPUs"
-        report.say("mig-parted-not-placed", place, gpus=able, fitting=fitting)
-
-
-def _advertised(layouts: list[dict[str, int] | None], context: Site) -> AdvertisedByConfig:
-    strategy = mig_strategy(context) or "mixed"
-    return advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)
 
 
 # Device filters of a mig-parted config: which boards they match, and which match nothing.
@@ -360,8 +331,6 @@ def validate_filters(
 
 def _filter_fix(text: str) -> str:
     """PCI ids of the probable GPU."""
-    from gpufleet.catalogue import UnknownKeyError
-
     try:
         ids = load().find_gpu(text).pci_device_ids
     except UnknownKeyError:

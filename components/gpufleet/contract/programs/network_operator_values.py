@@ -13,18 +13,11 @@ from gpufleet.contract.programs.custom_resources import Objects, objects_of, sha
 from gpufleet.contract.programs.go_json import json_problem, kind_of, shown
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SchemaCodes,
-    SchemaProblem,
-    SchemaProblemKind,
-    known_fields,
-    object_problems,
-    own_values,
-    report_problems,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import own_values, values_problems
 from gpufleet.contract.schemas.gpu_refusals import refused_by_code
-from gpufleet.contract.schemas.validator import part_problems
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import SchemaCodes, object_problems, report_problems
+from gpufleet.contract.schemas.validator import known_fields, part_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_mapping
@@ -87,7 +80,9 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
         inside = [replace(one, steps=one.steps[1:]) for one in problems]
         report_problems(inside, CODES, report, special=special_code)
         return
-    if moved and not (sections and all(_is_off(values[key]) for key in sections)):
+    # Ignoring a section that deploys nothing loses nothing.
+    off = [value_at(values, f"{key}.deploy") is False for key in sections]
+    if moved and not (off and all(off)):
         report.add(
             "network-operator-section-moved",
             moved[0],
@@ -104,11 +99,6 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
     report_problems(problems, chart_codes(CODES, operator), report)
-
-
-def _is_off(section: Any) -> bool:
-    """Whether a section deploys nothing, so that ignoring it loses nothing."""
-    return (as_mapping(section) or {}).get("deploy") is False
 
 
 def _is_read(key: str, version: tuple[int, ...]) -> bool:

@@ -12,20 +12,14 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SchemaProblem,
-    SchemaProblemKind,
-    report_problems,
-    says_true,
-    schema_codes,
-    values_problems,
-    values_release,
-)
+from gpufleet.contract.schemas.chart_values import says_true, values_problems, values_release
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.paths import entries_at, value_at
 from gpufleet.documents.reading import read_go
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import RuleTable, rule_table
 
 CODES = schema_codes("the chart")
@@ -52,13 +46,8 @@ class ChartKind:
         release, at = values_release(self.chart), program.numbers
         named = None if program.is_default else at
         is_other = named is not None and named[:2] != numbers(release)[:2]
-        codes = replace(
-            CODES,
-            reader=f"the {self.chart} chart of {release}"
-            if is_other
-            else f"the {self.chart} chart",
-            of_release=release if is_other else None,
-        )
+        reader = f"the {self.chart} chart" + (f" of {release}" if is_other else "")
+        codes = replace(CODES, reader=reader, of_release=release if is_other else None)
 
         def special(problem: SchemaProblem) -> str | None:
             newer = problem.kind is SchemaProblemKind.NEWER
@@ -96,11 +85,9 @@ def _validate_gates(values: Mapping[str, Any], program: Reader, report: CheckRep
 
 def _gates(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Gates of the list, and of the manager's configuration, with their place."""
-    place = "controllerManager.featureGates"
-    for index, entry in enumerate(as_list(value_at(values, place)) or []):
-        name = (as_mapping(entry) or {}).get("name")
-        if isinstance(name, str):
-            yield name, f"{child(place, index)}.name"
+    for place, entry in entries_at(values, "controllerManager.featureGates"):
+        if isinstance(name := entry.get("name"), str):
+            yield name, f"{place}.name"
     place = "managerConfig.controllerManagerConfigYaml"
     text = value_at(values, place)
     try:

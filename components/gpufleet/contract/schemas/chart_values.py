@@ -72,7 +72,6 @@ def _newer(reader: Reader, values: Mapping[str, Any]) -> Iterator[SchemaProblem]
         if found is not None:
             yield SchemaProblem(
                 SchemaProblemKind.NEWER,
-                path,
                 f"{path} came with {reader.program} {since}; {reader} does not know it and ignores "
                 "it",
                 f"use {since} or newer, or remove it",

@@ -15,7 +15,6 @@ from gpufleet.contract.schemas.problems import (
     SchemaProblem,
     SchemaProblemKind,
     field_name,
-    path_of,
     visible,
 )
 from gpufleet.documents.quantities import LARGEST, exceeds_largest, quantity
@@ -138,11 +137,11 @@ def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
             shown = _shortened(value)
             message = f"{field_name(steps)} is {shown}, above the largest quantity: {LARGEST}"
             fix = f"write at most {LARGEST}"
-            yield SchemaProblem(kind, path_of(steps), message, fix, steps, shown, LARGEST)
+            yield SchemaProblem(kind, message, fix, steps, shown, LARGEST)
         elif steps[-3] == "resources" and _is_negative(value):
             shown = visible(document, steps, value) or "a number"
             message = f"{field_name(steps)} is {shown}, below the limit: at least 0"
-            yield SchemaProblem(kind, path_of(steps), message, "write 0 or more", steps, shown, 0)
+            yield SchemaProblem(kind, message, "write 0 or more", steps, shown, 0)
 
 
 def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[Steps, object]]:

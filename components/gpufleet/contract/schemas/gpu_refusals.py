@@ -19,7 +19,7 @@ from typing import Any
 
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.contract.programs.go_json import json_problem
-from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, visible
 from gpufleet.documents.paths import at_steps, values_at
 from gpufleet.documents.shapes import as_mapping
 
@@ -61,8 +61,8 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 what = SchemaProblemKind.REQUIRED if "needs" in row else advice
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
-                at, fix, code = path_of(place), row.get("fix"), row.get("code", "")
-                yield SchemaProblem(what, at, message, fix, place, found, code=code)
+                fix, code = row.get("fix"), row.get("code", "")
+                yield SchemaProblem(what, message, fix, place, found, code=code)
 
 
 @cache
@@ -86,12 +86,9 @@ def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
             needed = _needed(row["rule"])
             for path in row["at"]:
                 words = [word for keys in (path.split("."), *needed) for word in keys]
-                found.append(((row, path, needed), frozenset(map(_key, words)) - {""}))
+                keys = frozenset(word.removesuffix("[]") for word in words)
+                found.append(((row, path, needed), keys - {""}))
     return found
-
-
-def _key(word: str) -> str:
-    return word.removesuffix("[]")
 
 
 def _keys(value: Any) -> set[str]:

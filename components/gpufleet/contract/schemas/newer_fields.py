@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, visible
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _FIELDS = "kubernetes-fields"
@@ -55,7 +55,6 @@ def newer_problems(document: Any, cluster: tuple[int, ...]) -> Iterator[SchemaPr
         message = f"{what} came with Kubernetes {since}, the cluster has {has}"
         yield SchemaProblem(
             SchemaProblemKind.UNKNOWN,
-            path_of(one.steps),
             message,
             f"remove it, or use Kubernetes {since} or newer",
             one.steps,

@@ -48,12 +48,10 @@ class SchemaProblem:
     """One reason why an API server refuses an object."""
 
     kind: SchemaProblemKind
-    path: str
-    """Path from the top of the object: `spec.driver.enabled`."""
     message: str
     fix: str | None
     steps: tuple[str | int, ...]
-    """The path, step by step."""
+    """The path from the top of the object, step by step."""
     value: object = None
     """The value, if it may be shown; None if it may be a secret, and for missing fields."""
     limit: object = None
@@ -63,6 +61,11 @@ class SchemaProblem:
     """For an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
     code: str = ""
     """Code of the rule that refuses it; empty: that of its kind."""
+
+    @property
+    def path(self) -> str:
+        """The path as text: `spec.driver.enabled`."""
+        return path_of(self.steps)
 
 
 def wrong_type(

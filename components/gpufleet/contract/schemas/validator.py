@@ -92,8 +92,7 @@ def _embedded_problems(kind: str, document: Any) -> Iterator[SchemaProblem]:
     held = as_mapping(inner)
     if path and held is not None and has_schema(_MACHINES, held.get("kind")):
         for one in schema_problems({**held, "apiVersion": _MACHINES}):
-            steps = (*path, *one.steps)
-            yield replace(one, steps=steps, path=path_of(steps))
+            yield replace(one, steps=(*path, *one.steps))
 
 
 def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int]:
@@ -107,7 +106,7 @@ def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int
 def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
     where = field_name(steps) if steps else "the object"
     message = f"{where} violates a rule of the definition: {rule}"
-    return _problem(SchemaProblemKind.CONDITION, steps, message, None, None, None)
+    return SchemaProblem(SchemaProblemKind.CONDITION, message, None, steps, None, None)
 
 
 _PARTS: dict[str, "Validator"] = {}
@@ -246,7 +245,7 @@ def _problems(
         types = [one for one in cast("Any", kind).types if one != "null"]
         known = _known(schema, error.schema_path[:-1])
         message, fix, displayed = wrong_type(document, steps, value, types, known)
-        yield _problem(SchemaProblemKind.TYPE, steps, message, fix, displayed, types)
+        yield SchemaProblem(SchemaProblemKind.TYPE, message, fix, steps, displayed, types)
     elif name == "Enum":
         yield _choice(document, steps, value, cast("Any", kind).options)
     elif name == "Constant":
@@ -257,25 +256,16 @@ def _problems(
         limit = cast("Any", kind).pattern if name == "Pattern" else cast("Any", kind).format
         displayed = visible(document, steps, value)
         message = f"{field_name(steps)} is {displayed or 'a value'}, {needed(limit)} is needed"
-        yield _problem(SchemaProblemKind.PATTERN, steps, message, None, displayed, limit)
+        yield SchemaProblem(SchemaProblemKind.PATTERN, message, None, steps, displayed, limit)
     elif name in ("Custom", "UniqueItems"):
         key = cast("Any", kind).message if name == "Custom" else "one value"
         message = f"{field_name(steps)} has two entries with {key}"
-        yield _problem(SchemaProblemKind.REPEATED, steps, message, "keep one of them", None, None)
+        yield SchemaProblem(
+            SchemaProblemKind.REPEATED, message, "keep one of them", steps, None, None
+        )
     else:
         message = f"fields of {field_name(steps)} do not fit each other ({error.kind.name})"
-        yield _problem(SchemaProblemKind.CONDITION, steps, message, None, None, None)
-
-
-def _problem(
-    kind: SchemaProblemKind,
-    steps: tuple[str | int, ...],
-    message: str,
-    fix: str | None,
-    value: object,
-    limit: object,
-) -> SchemaProblem:
-    return SchemaProblem(kind, path_of(steps), message, fix, steps, value, limit)
+        yield SchemaProblem(SchemaProblemKind.CONDITION, message, None, steps, None, None)
 
 
 def _unknown(
@@ -284,7 +274,6 @@ def _unknown(
     for key in keys:
         yield SchemaProblem(
             SchemaProblemKind.UNKNOWN,
-            child(path_of(steps), key),
             f"there is no field {key} in {field_name(steps)}",
             unknown_fix(key, known),
             (*steps, key),
@@ -296,9 +285,8 @@ def _unknown(
 
 def _required(steps: tuple[str | int, ...], key: str) -> SchemaProblem:
     path = child(path_of(steps), key)
-    return SchemaProblem(
-        SchemaProblemKind.REQUIRED, path, f"{path} is required", f"write `{key}`", (*steps, key)
-    )
+    kind, fix = SchemaProblemKind.REQUIRED, f"write `{key}`"
+    return SchemaProblem(kind, f"{path} is required", fix, (*steps, key))
 
 
 def _choice(
@@ -309,7 +297,7 @@ def _choice(
     listed = ", ".join(repr(one) for one in options)
     message = f"{field_name(steps)} is {displayed or 'another value'}, allowed are {listed}"
     fix = choice_fix(value, options)
-    return _problem(SchemaProblemKind.CHOICE, steps, message, fix, displayed, options)
+    return SchemaProblem(SchemaProblemKind.CHOICE, message, fix, steps, displayed, options)
 
 
 def _bound(
@@ -320,10 +308,10 @@ def _bound(
         displayed = visible(document, steps, value)
         message = f"{field_name(steps)} is {displayed or 'a number'}, {where} {limit}"
         fix = f"write {needed} {limit}"
-        return _problem(SchemaProblemKind.BOUND, steps, message, fix, displayed, limit)
+        return SchemaProblem(SchemaProblemKind.BOUND, message, fix, steps, displayed, limit)
     needed = _SIZES[name].format(limit)
     message = f"{field_name(steps)} has {len(value)}, {needed} are allowed"
-    return _problem(SchemaProblemKind.BOUND, steps, message, f"write {needed}", None, limit)
+    return SchemaProblem(SchemaProblemKind.BOUND, message, f"write {needed}", steps, None, limit)
 
 
 def known_fields(api_version: str, kind: str, *path: str) -> tuple[str, ...]:

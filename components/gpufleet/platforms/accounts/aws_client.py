@@ -2,6 +2,7 @@
 """Read-only calls to AWS that return an answer, a missing permission or an error."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from gpufleet.components_base.answers import (
@@ -10,7 +11,11 @@ from gpufleet.components_base.answers import (
     MissingError,
     NotAnsweredError,
 )
+from gpufleet.documents.data_files import data_part
+from gpufleet.findings import Finding
 from gpufleet.installation import install_command
+
+_QUESTIONS = Path(__file__).with_name("aws_questions")
 
 DENIED = frozenset(
     {
@@ -46,17 +51,27 @@ class AwsClient:
         self._clients: dict[str, Any] = {}
         self._answers = answers
 
-    def ask(
-        self, service: str, operation: str, path: str, question: str, **parameters: Any
-    ) -> dict[str, Any]:
-        """The result of one call, with all its pages.
+    def answer(
+        self, name: str, missing: Finding | None = None, /, **facts: Any
+    ) -> dict[str, Any] | None:
+        """The result of a question as of `ask`; None without one, which is reported.
+
+        `missing` is the finding if the requested object does not exist; None: not an error.
+        """
+        return self._answers.answer(missing, self.ask, name, **facts)
+
+    def ask(self, name: str, /, **facts: Any) -> dict[str, Any]:
+        """The result of a question of `aws_questions.yaml` with these facts, with all its pages.
 
         Raises:
-            NotAnsweredError: not allowed, not reachable, or throttled; reported under `path`.
+            NotAnsweredError: not allowed, not reachable, or throttled; reported.
             MissingError: the requested object does not exist.
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
+        asked = data_part(_QUESTIONS, name, **facts)
+        service, operation = asked["service"], asked["operation"]
+        path, question, parameters = asked["path"], asked["question"], asked["parameters"]
         permission = f"{_IAM.get(service, service)}:{_camel(operation)}"
         try:
             answer = self._pages(service, operation, parameters)

@@ -23,16 +23,7 @@ def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answe
     """Whether the types are sold in the zones of the pool; without zones, in the region."""
     types = [machine.name for machine in pool.machines]
     path, are = f"{pool.path}.instanceTypes", "is" if len(types) == 1 else "are"
-    answer = answers.answer(
-        None,
-        aws.ask,
-        "ec2",
-        "describe_instance_type_offerings",
-        path,
-        f"where {', '.join(types)} {are} offered",
-        LocationType="availability-zone",
-        Filters=[{"Name": "instance-type", "Values": types}],
-    )
+    answer = aws.answer("offered", path=path, names=", ".join(types), are=are, types=types)
     if answer is None:
         return
     offered: dict[str, set[str]] = {name: set() for name in types}
@@ -61,14 +52,7 @@ def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
             answers.could_not_check(path, f"the quota {kind}", reason, look_up)
             continue
         try:
-            quota = aws.ask(
-                "service-quotas",
-                "get_service_quota",
-                path,
-                question,
-                ServiceCode="ec2",
-                QuotaCode=code,
-            )["Quota"]
+            quota = aws.ask("quota", path=path, question=question, code=code)["Quota"]
         except NotAnsweredError:
             continue
         except MissingError as missing:

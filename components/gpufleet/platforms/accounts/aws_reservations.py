@@ -51,43 +51,23 @@ def _ask_reservation(
         )
         return
     missing = _finding("reservation-not-found", path, found=bought.id)
-    answer = answers.answer(
-        missing,
-        aws.ask,
-        "ec2",
-        "describe_capacity_reservations",
-        path,
-        f"reservation {bought.id}",
-        CapacityReservationIds=[bought.id],
-    )
+    answer = aws.answer("reservation", missing, path=path, reservation=bought.id)
     if answer is None:
         return
     found: list[dict[str, Any]] = answer["CapacityReservations"]
     if not found:
         answers.findings.append(missing)
         return
-    own = _own_instances(aws, pool, path, bought.id, answers)
+    own = _own_instances(aws, pool, path, bought.id)
     answers.findings += _validate(pool, path, found[0], bought.zone, own)
     if entry.capacity_block is not None:
         answers.findings += validate_window(path, found[0], entry.capacity_block, utc_now())
 
 
-def _own_instances(
-    aws: AwsClient, pool: Pool, path: str, reservation: str, answers: Answers
-) -> int | None:
+def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
     """Machines of the pool that already run in it; None if this cannot be read."""
-    answer = answers.answer(
-        None,
-        aws.ask,
-        "ec2",
-        "describe_instances",
-        path,
-        f"which machines of {pool.name} use {reservation} already",
-        Filters=[
-            {"Name": f"tag:{POOL_LABEL}", "Values": [pool.name]},
-            {"Name": "instance-state-name", "Values": ["pending", "running"]},
-        ],
-    )
+    names = {"path": path, "pool": pool.name, "reservation": reservation}
+    answer = aws.answer("machinesInReservation", label=POOL_LABEL, **names)
     if answer is None:
         return None
     instances = [one for held in answer["Reservations"] for one in held["Instances"]]

@@ -2,6 +2,7 @@
 """Read-only calls to Google Cloud that return an answer, a missing permission or an error."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from gpufleet.components_base.answers import (
@@ -10,7 +11,11 @@ from gpufleet.components_base.answers import (
     MissingError,
     NotAnsweredError,
 )
+from gpufleet.documents.data_files import data_part
+from gpufleet.findings import Finding
 from gpufleet.installation import install_command
+
+_QUESTIONS = Path(__file__).with_name("google_questions")
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform.read-only",)
 TIMEOUT_SECONDS = 20.0
@@ -62,30 +67,29 @@ class GoogleClient:
         self._clients: dict[str, Any] = {}
         self._answers = answers
 
-    def ask(
-        self, service: str, method: str, path: str, question: str, permission: str, **request: Any
-    ) -> Any:
-        """The result of one call.
+    def answer(self, name: str, missing: Finding | None = None, /, **facts: Any) -> Any:
+        """The result of a question as of `ask`; None without one, which is reported.
 
-        Args:
-            service: A key of the table above.
-            method: Method of the client, `get`.
-            path: Place of the declaration for findings.
-            question: The check, in words.
-            permission: IAM permission of the call.
-            request: Fields of the request.
+        `missing` is the finding if the requested object does not exist; None: not an error.
+        """
+        return self._answers.answer(missing, self.ask, name, **facts)
+
+    def ask(self, name: str, /, **facts: Any) -> Any:
+        """The result of a question of `google_questions.yaml` with these facts.
 
         Raises:
-            NotAnsweredError: not allowed, not reachable, or throttled; reported under `path`.
+            NotAnsweredError: not allowed, not reachable, or throttled; reported.
             MissingError: the requested object does not exist.
         """
         from google.api_core.exceptions import GoogleAPICallError, NotFound, RetryError
         from google.auth.exceptions import GoogleAuthError
         from requests.exceptions import RequestException
 
+        asked = data_part(_QUESTIONS, name, **{"project": self.project, **facts})
+        path, question, permission = asked["path"], asked["question"], asked["permission"]
         try:
-            answer = getattr(self._client(service), method)(
-                request=request, timeout=TIMEOUT_SECONDS, retry=None
+            answer = getattr(self._client(asked["service"]), asked["method"])(
+                request=asked["request"], timeout=TIMEOUT_SECONDS, retry=None
             )
         except NotFound as missing:
             self._answers.answered(question)

@@ -1,7 +1,6 @@
 """Whether Google sells a pool's machines and accelerators in its zones."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.findings import error, warning
@@ -50,29 +49,11 @@ def _in_zone(
 ) -> bool | None:
     """Whether a zone has the machine, with or besides its accelerators; None: not answered."""
     row = pool.machines[0].instance
-    place: dict[str, Any] = {"project": google.project, "zone": zone}
-    question = f"{machine_type} in {zone}"
     try:
-        machine = google.ask(
-            "machineTypes",
-            "get",
-            path,
-            question,
-            "compute.machineTypes.get",
-            machine_type=machine_type,
-            **place,
-        )
+        machine = google.ask("machineType", path=path, machine=machine_type, zone=zone)
         kind = None if row is None else row.gke_accelerator_type
         if row is not None and row.attachable:
-            google.ask(
-                "acceleratorTypes",
-                "get",
-                path,
-                f"{kind} in {zone}",
-                "compute.acceleratorTypes.get",
-                accelerator_type=kind,
-                **place,
-            )
+            google.ask("acceleratorType", path=path, kind=kind, zone=zone)
     except MissingError:
         return False
     except NotAnsweredError:

@@ -86,17 +86,8 @@ def ask_quotas(
     if not wanted:
         return
     region = str(fleet.spec.cluster.region)
-    answer: Any = answers.answer(
-        _finding("region-unknown", found=region),
-        google.ask,
-        "regions",
-        "get",
-        "cluster.region",
-        f"GPU quotas of {region}",
-        "compute.regions.get",
-        project=google.project,
-        region=region,
-    )
+    missing = _finding("region-unknown", found=region)
+    answer: Any = google.answer("region", missing, region=region)
     if answer is None:
         return
     for need in wanted:
@@ -106,16 +97,7 @@ def ask_quotas(
 
 def _everywhere(google: GoogleClient, needed: Sequence[GpuNeed], answers: Answers) -> None:
     """The quota for all regions together."""
-    answer: Any = answers.answer(
-        None,
-        google.ask,
-        "projects",
-        "get",
-        "pools",
-        f"the quota {ALL_REGIONS}",
-        "compute.projects.get",
-        project=google.project,
-    )
+    answer: Any = google.answer("project", quota=ALL_REGIONS)
     if answer is None:
         return
     # Preemptible GPUs are not counted there.

@@ -184,11 +184,12 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
     name = tags.get(POOL_LABEL) or labels.get(POOL_LABEL) or _pool_name(one)
     scaling = mapping(group.get("scalingConfig"))
     notes: list[str] = []
+    autoscaled = any(key.startswith(AUTOSCALED) for key in tags)
     pool: Declaration = {
         "name": name,
         "instanceTypes": types,
         "nodes": {"min": scaling.get("minSize", 0), "max": scaling.get("maxSize", 1)},
-        "provisioner": "clusterAutoscaler" if _is_autoscaled(tags) else "managed",
+        "provisioner": "clusterAutoscaler" if autoscaled else "managed",
     }
     zones = _zones(seen, group, notes)
     if zones:
@@ -211,7 +212,8 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
         pool["health"] = health
     if eks:
         pool["eks"] = {**pool.get("eks", {}), **eks}
-    found: dict[str, Mapping[str, Any]] = {"nodeGroup": _group_inputs(group)}
+    kept = {**group, "taints": sorted_taints(group.get("taints"))}
+    found: dict[str, Mapping[str, Any]] = {"nodeGroup": kept}
     if template is not None:
         found["launchTemplate"] = _template_inputs(spec)
         sharing = bottlerocket_sharing(found["launchTemplate"].get("userData"), types[0])
@@ -307,10 +309,6 @@ def _capacity(
         pool["capacity"] = [{"spot": {}}]
 
 
-def _group_inputs(group: Mapping[str, Any]) -> dict[str, Any]:
-    return {**group, "taints": sorted_taints(group.get("taints"))}
-
-
 def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
     """In the form of `registered`: user data as text, interfaces without security groups."""
     found = dict(template)
@@ -350,10 +348,6 @@ def _zones(seen: Observations, group: Mapping[str, Any], notes: list[str]) -> li
         notes.append("the zones of some subnets were not found: zones are not declared")
         return []
     return zones
-
-
-def _is_autoscaled(tags: Mapping[str, str]) -> bool:
-    return any(key.startswith(AUTOSCALED) for key in tags)
 
 
 def _pool_name(one: ObservedResource) -> str:

@@ -90,6 +90,11 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     }
 
 
+def short_tag(key: str) -> str:
+    """The last words of a tag, which distinguish the names of its resources."""
+    return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
+
+
 def _options(pool: Pool) -> dict[str, str]:
     """When a node may be removed. On nodes without a whole GPU only CPU and memory would count,
     which does not show free slices or shares: such nodes are removed when nothing runs there."""

@@ -114,6 +114,14 @@ def kubelet_settings(pool: Pool) -> list[str]:
     return [f"{names[key]} = {json.dumps(value)}" for key, value in fields.items()]
 
 
+def image_settings(pool: Pool) -> list[str]:
+    """Lines of TOML of a node whose address of the cluster another part of the user data has."""
+    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
+    if not kubelet:
+        return settings
+    return [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
+
+
 def bottlerocket_settings(pool: Pool) -> list[str]:
     """Lines of TOML: huge pages of nodes with EFA, sharing of the GPUs by the image's plugin."""
     lines: list[str] = []

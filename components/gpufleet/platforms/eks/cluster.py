@@ -11,13 +11,18 @@ import pulumi
 
 from gpufleet.arguments import EksClusterArgs
 from gpufleet.arguments.connections import GpuFleetConnectionArgs
-from gpufleet.components_base.cloud_object import ready_output
+from gpufleet.components_base.cloud_object import CloudParts, ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.findings import has_errors
-from gpufleet.platforms.eks import aws_objects as aws
-from gpufleet.platforms.eks.aws_objects import AwsObject
+from gpufleet.platforms.eks.aws_objects import (
+    CLUSTER,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    AwsObject,
+    aws_parts,
+)
 from gpufleet.platforms.eks.cluster_plan import (
     AFTER_NODES,
     BEFORE_NODES,
@@ -26,15 +31,12 @@ from gpufleet.platforms.eks.cluster_plan import (
     EBS_CSI_POLICY,
     NODE_POLICIES,
     EksClusterPlan,
-    addon,
     cluster_plan,
     cluster_resources,
     role_prefix,
 )
 from gpufleet.platforms.eks.pod_identity import TRUST, policy_text
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
-
-EVERYWHERE = "0.0.0.0/0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,86 +50,30 @@ class ClusterNetwork:
     """Routes that machines in private subnets need to reach other networks."""
 
 
-def cluster_network(
-    component: pulumi.ComponentResource, name: str, plan: EksClusterPlan
-) -> ClusterNetwork:
-    """Create it: VPC, subnets of two kinds in each zone, NAT, and an endpoint for S3, which stores
-    the layers of images in ECR."""
-
-    def made(type_: str, suffix: str, arguments: dict[str, Any], *after: AwsObject) -> AwsObject:
-        opts = pulumi.ResourceOptions(parent=component, depends_on=list(after))
-        return AwsObject(type_, f"{name}-{suffix}", arguments, opts)
-
-    def table(
-        suffix: str, target: dict[str, Any], *after: AwsObject
-    ) -> tuple[AwsObject, AwsObject]:
-        """A route table with a default route."""
-        tags = plan.tags(suffix)
-        own = made(aws.ROUTE_TABLE, f"{suffix}-table", {"vpcId": vpc.id, "tags": tags})
-        route = {"routeTableId": own.id, "destinationCidrBlock": EVERYWHERE, **target}
-        return own, made(aws.ROUTE, f"{suffix}-route", route, *after)
-
-    def subnet(
-        kind: str, zone: str, cidr: str, role: str, routes: AwsObject
-    ) -> tuple[AwsObject, ...]:
-        """A subnet with its route table."""
-        arguments = {
-            "vpcId": vpc.id,
-            "availabilityZone": zone,
-            "cidrBlock": cidr,
-            "tags": {**plan.tags(f"{kind}-{zone}"), f"kubernetes.io/role/{role}": "1"},
-        }
-        own = made(aws.SUBNET, f"{kind}-{zone}", arguments)
-        both = {"subnetId": own.id, "routeTableId": routes.id}
-        return own, made(aws.ROUTE_TABLE_ASSOCIATION, f"{kind}-{zone}-routes", both)
-
-    vpc = made(
-        aws.VPC,
-        "vpc",
-        {
-            "cidrBlock": plan.declared.cidr,
-            "enableDnsHostnames": True,
-            "enableDnsSupport": True,
-            "tags": plan.tags("vpc"),
-        },
-    )
-    internet = {"vpcId": vpc.id, "tags": plan.tags("internet")}
-    gateway = made(aws.INTERNET_GATEWAY, "internet", internet)
-    public_table, to_internet = table("public", {"gatewayId": gateway.id})
+def cluster_network(made: CloudParts[AwsObject], plan: EksClusterPlan) -> ClusterNetwork:
+    """Create it: VPC, subnets of two kinds in each zone, NAT, and an endpoint for S3."""
+    declared = plan.declared
+    vpc = made("vpc", cidr=declared.cidr)
+    gateway = made("internet", vpc=vpc.id)
+    public_table = made("table", vpc=vpc.id, kind="public")
+    to_internet = made("publicRoute", table=public_table.id, gateway=gateway.id)
     tables: list[AwsObject] = []
     private: dict[str, AwsObject] = {}
     way_out: list[AwsObject] = []
     for zone, ranges in plan.zones.items():
-        public, joined = subnet("public", zone, ranges.public, "elb", public_table)
-        if not tables or plan.declared.nat == "perZone":
-            address = {"domain": "vpc", "tags": plan.tags(f"nat-{zone}")}
-            nat = made(
-                aws.NAT_GATEWAY,
-                f"nat-{zone}",
-                {
-                    "allocationId": made(aws.EIP, f"nat-{zone}-address", address, gateway).id,
-                    "subnetId": public.id,
-                    "tags": plan.tags(f"nat-{zone}"),
-                },
-                to_internet,
-                joined,
-            )
-            own, route = table(f"private-{zone}", {"natGatewayId": nat.id})
-            tables.append(own)
-            way_out.append(route)
-        private[zone], joined = subnet("private", zone, ranges.private, "internal-elb", tables[-1])
-        way_out.append(joined)
-    made(
-        aws.VPC_ENDPOINT,
-        "s3",
-        {
-            "vpcId": vpc.id,
-            "serviceName": f"com.amazonaws.{plan.declared.region}.s3",
-            "vpcEndpointType": "Gateway",
-            "routeTableIds": [one.id for one in tables],
-            "tags": plan.tags("s3"),
-        },
-    )
+        place = {"vpc": vpc.id, "zone": zone}
+        public = made("publicSubnet", **place, cidr=ranges.public)
+        both = {"subnet": public.id, "table": public_table.id}
+        joined = made("association", kind="public", zone=zone, **both)
+        if not tables or declared.nat == "perZone":
+            address = made("address", gateway, zone=zone)
+            nat = made("nat", to_internet, joined, zone=zone, address=address.id, subnet=public.id)
+            tables.append(made("table", vpc=vpc.id, kind=f"private-{zone}"))
+            way_out.append(made("privateRoute", zone=zone, table=tables[-1].id, nat=nat.id))
+        private[zone] = made("privateSubnet", **place, cidr=ranges.private)
+        both = {"subnet": private[zone].id, "table": tables[-1].id}
+        way_out.append(made("association", kind="private", zone=zone, **both))
+    made("imageLayers", vpc=vpc.id, region=declared.region, tables=[one.id for one in tables])
     return ClusterNetwork(vpc, private, tuple(way_out))
 
 
@@ -181,37 +127,33 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         }
 
     def _make(self, name: str, plan: EksClusterPlan) -> Mapping[str, object]:
-        tags, network = plan.declared.tags, cluster_network(self, name, plan)
-        role, policies = self._role(name, plan, "cluster", trust("eks"), CLUSTER_POLICIES)
-        rendered = cluster_resources(plan)
-        arguments = rendered["cluster"]
+        tags = plan.declared.tags
+        made = aws_parts(self, name, cluster=plan.name, tags=tags)
+        network = cluster_network(made, plan)
+        role, policies = _role(made, plan, "cluster", trust("eks"), CLUSTER_POLICIES)
+        arguments = cluster_resources(plan)["cluster"]
         arguments["roleArn"] = role.output("arn")
         arguments["vpcConfig"]["subnetIds"] = [one.id for one in network.private.values()]
-        cluster = AwsObject(
-            aws.CLUSTER,
-            f"{name}-cluster",
+        # Its interfaces are removed before the network, and it needs the policies for that.
+        cluster = made.made(
+            CLUSTER,
+            "cluster",
             arguments,
-            # Its interfaces are removed before the network, and it needs the policies for that.
-            pulumi.ResourceOptions(parent=self, depends_on=[*policies, *network.way_out]),
+            *policies,
+            *network.way_out,
             outputs=("endpoint", "certificateAuthority", "kubernetesNetworkConfig"),
         )
         if plan.declared.spot_role:
-            self._made(aws.SERVICE_LINKED_ROLE, f"{name}-spot", {"awsServiceName": SPOT_SERVICE})
-        before = [
-            self._made(aws.ADDON, f"{name}-{one}", addon(one, cluster.output("name"), tags))
-            for one in BEFORE_NODES
-        ]
-        system = self._system_nodes(name, plan, cluster, network, before)
+            made("spotRole")
+        known = dict.fromkeys(("version", "values", "identities"))
+        known |= {"made": cluster.output("name")}
+        before = [made("addon", called=one, addon=one, **known) for one in BEFORE_NODES]
+        system = _system_nodes(made, plan, cluster, network, before)
         after = [
-            self._made(
-                aws.ADDON,
-                f"{name}-{one}",
-                addon(one, cluster.output("name"), tags, **self._identity(name, plan, one)),
-                system,
-            )
+            made("addon", system, called=one, addon=one, **known | _identity(made, plan, one))
             for one in AFTER_NODES
         ]
-        nodes, node_policies = self._role(name, plan, "gpu-nodes", trust("ec2"), NODE_POLICIES)
+        nodes, node_policies = _role(made, plan, "gpu-nodes", trust("ec2"), NODE_POLICIES)
         ready = ready_output(cluster.output("name"), *before)
         self._subnets = {
             zone: ready_output(subnet.id, *network.way_out)
@@ -242,80 +184,59 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             "kubeconfig": ready_output(kubeconfig, system, *after),
         }
 
-    def _made(
-        self, type_: str, name: str, arguments: Mapping[str, Any], *after: pulumi.Resource
-    ) -> AwsObject:
-        return AwsObject(
-            type_, name, arguments, pulumi.ResourceOptions(parent=self, depends_on=list(after))
+
+def _role(
+    made: CloudParts[AwsObject],
+    plan: EksClusterPlan,
+    what: str,
+    trusted: str,
+    policies: Sequence[str],
+) -> tuple[AwsObject, list[AwsObject]]:
+    """A role, its trusted service, and its AWS managed policies."""
+    role = made("role", what=what, prefix=role_prefix(plan, what), trusted=trusted)
+    attached = [
+        made(
+            "attachment",
+            what=what,
+            policy=policy.rsplit("/", 1)[-1],
+            role=role.output("name"),
+            arn=role.derived("arn", partial(_managed_policy, policy)),
         )
-
-    def _role(
-        self, name: str, plan: EksClusterPlan, what: str, trusted: str, policies: Sequence[str]
-    ) -> tuple[AwsObject, list[AwsObject]]:
-        """A role, its trusted service, and its AWS managed policies."""
-        made = AwsObject(
-            aws.ROLE,
-            f"{name}-{what}-role",
-            {
-                "namePrefix": role_prefix(plan, what),
-                "description": f"Role {what} of the EKS cluster {plan.name}",
-                "assumeRolePolicy": trusted,
-                "tags": plan.declared.tags,
-            },
-            pulumi.ResourceOptions(parent=self),
-            outputs=("arn", "name"),
-        )
-        attached = [
-            self._made(
-                aws.ROLE_POLICY_ATTACHMENT,
-                f"{name}-{what}-{policy.rsplit('/', 1)[-1]}",
-                {
-                    "role": made.output("name"),
-                    "policyArn": made.derived("arn", partial(_managed_policy, policy)),
-                },
-            )
-            for policy in policies
-        ]
-        return made, attached
-
-    def _system_nodes(
-        self,
-        name: str,
-        plan: EksClusterPlan,
-        cluster: AwsObject,
-        network: ClusterNetwork,
-        before: Sequence[AwsObject],
-    ) -> AwsObject:
-        rendered = cluster_resources(plan)
-        role, policies = self._role(name, plan, "system-nodes", trust("ec2"), NODE_POLICIES)
-        template = AwsObject(
-            aws.LAUNCH_TEMPLATE,
-            f"{name}-system-template",
-            rendered["systemTemplate"],
-            pulumi.ResourceOptions(parent=self),
-            outputs=("latestVersion",),
-        )
-        version = template.derived("latestVersion", lambda number: str(int(number)))
-        wired = {
-            **rendered["systemGroup"],
-            "clusterName": cluster.output("name"),
-            "nodeRoleArn": role.output("arn"),
-            "subnetIds": [one.id for one in network.private.values()],
-            "launchTemplate": {"id": template.id, "version": version},
-        }
-        after = (*policies, *before)
-        return self._made(aws.NODE_GROUP, f"{name}-system", wired, *after)
-
-    def _identity(self, name: str, plan: EksClusterPlan, one: str) -> dict[str, Any]:
-        """Requirements of the EBS CSI driver besides its add-on: a role by Pod Identity."""
-        if one != "aws-ebs-csi-driver":
-            return {}
-        role, policies = self._role(name, plan, "ebs-csi", policy_text(TRUST), [EBS_CSI_POLICY])
-        arn = ready_output(role.output("arn"), *policies)
-        return {"podIdentityAssociations": [{"roleArn": arn, "serviceAccount": EBS_CSI_ACCOUNT}]}
+        for policy in policies
+    ]
+    return role, attached
 
 
-SPOT_SERVICE = "spot.amazonaws.com"
+def _system_nodes(
+    made: CloudParts[AwsObject],
+    plan: EksClusterPlan,
+    cluster: AwsObject,
+    network: ClusterNetwork,
+    before: Sequence[AwsObject],
+) -> AwsObject:
+    rendered = cluster_resources(plan)
+    role, policies = _role(made, plan, "system-nodes", trust("ec2"), NODE_POLICIES)
+    template = made.made(
+        LAUNCH_TEMPLATE, "system-template", rendered["systemTemplate"], outputs=("latestVersion",)
+    )
+    version = template.derived("latestVersion", lambda number: str(int(number)))
+    wired = {
+        **rendered["systemGroup"],
+        "clusterName": cluster.output("name"),
+        "nodeRoleArn": role.output("arn"),
+        "subnetIds": [one.id for one in network.private.values()],
+        "launchTemplate": {"id": template.id, "version": version},
+    }
+    return made.made(NODE_GROUP, "system", wired, *policies, *before)
+
+
+def _identity(made: CloudParts[AwsObject], plan: EksClusterPlan, one: str) -> dict[str, Any]:
+    """Requirements of the EBS CSI driver besides its add-on: a role by Pod Identity."""
+    if one != "aws-ebs-csi-driver":
+        return {}
+    role, policies = _role(made, plan, "ebs-csi", policy_text(TRUST), [EBS_CSI_POLICY])
+    arn = ready_output(role.output("arn"), *policies)
+    return {"identities": [{"roleArn": arn, "serviceAccount": EBS_CSI_ACCOUNT}]}
 
 
 def trust(service: str) -> str:

@@ -5,8 +5,10 @@ kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
@@ -79,35 +81,25 @@ def cluster_autoscaler_values(
     provisioning_requests: bool,
 ) -> dict[str, Any]:
     """The values, without the cluster's name, which the component adds."""
-    arguments: dict[str, Any] = {
-        "expander": addon.expander.value,
-        "scale-down-gpu-utilization-threshold": addon.scale_down_gpu_utilization_threshold,
-        "max-node-provision-time": f"{PROVISION_MINUTES}m",
-        "balance-similar-node-groups": False,
-        "skip-nodes-with-system-pods": False,
-    }
-    answers = addon.provisioning_requests
-    if provisioning_requests if answers is None else answers:
-        arguments["enable-provisioning-requests"] = True
-        # Releases up to v1.35.0 write these objects as protobuf, which definitions do not have
-        # (kubernetes/autoscaler#8855; PR 10014 to 10016 of 2026-07-21).
-        arguments["kube-api-content-type"] = "application/json"
-    if any(pool.spec.sharing.dra is not None for pool in scaled_pools(pools)):
-        arguments["enable-dynamic-resource-allocation"] = True  # off before 1.36
-    if any(pool.acceptance is not None for pool in scaled_pools(pools)):
-        # The taint is removed once a node has passed: new nodes count as if they did not have it.
-        arguments["startup-taint"] = NOT_ACCEPTED.key
-    values: dict[str, Any] = {
-        "cloudProvider": "aws",
-        "awsRegion": region,
-        "rbac": {"serviceAccount": {"create": True, "name": SERVICE_ACCOUNT}},
-        "extraArgs": arguments,
-    }
-    if kubernetes_version in PROGRAMS:
-        values["image"] = {"tag": PROGRAMS[kubernetes_version]}
-    if addon.expander is Expander.PRIORITY:
-        values["expanderPriorities"] = priorities(pools, prefix)
-    return values
+    scaled, answers = scaled_pools(pools), addon.provisioning_requests
+    requests = provisioning_requests if answers is None else answers
+    tested = any(pool.acceptance is not None for pool in scaled)
+    by_priority = addon.expander is Expander.PRIORITY
+    return data_part(
+        Path(__file__).with_name("autoscalers"),
+        "clusterAutoscaler",
+        region=region,
+        account=SERVICE_ACCOUNT,
+        expander=addon.expander.value,
+        threshold=addon.scale_down_gpu_utilization_threshold,
+        minutes=PROVISION_MINUTES,
+        requests=requests or None,
+        content_type="application/json" if requests else None,
+        claims=any(pool.spec.sharing.dra is not None for pool in scaled) or None,
+        startup_taint=NOT_ACCEPTED.key if tested else None,
+        tag=PROGRAMS.get(kubernetes_version),
+        priorities=priorities(pools, prefix) if by_priority else None,
+    )
 
 
 def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:

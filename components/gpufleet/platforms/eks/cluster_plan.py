@@ -142,15 +142,3 @@ def role_prefix(plan: EksClusterPlan, what: str) -> str:
     """Prefix of a role's name."""
     assert len(what) < LONGEST["role"] - SUFFIX
     return name_prefix(plan.name, what, "role")
-
-
-def addon(name: str, cluster: Any, tags: Mapping[str, str], **further: Any) -> dict[str, Any]:
-    """Arguments of an add-on, in the version that EKS chooses for the cluster."""
-    return {
-        "clusterName": cluster,
-        "addonName": name,
-        "resolveConflictsOnCreate": "OVERWRITE",
-        "resolveConflictsOnUpdate": "OVERWRITE",
-        "tags": tags,
-        **further,
-    }

@@ -19,7 +19,7 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.eks.auto_mode import access_policy_arn
 from gpufleet.platforms.eks.auto_mode_rules import makes_auto_entry
-from gpufleet.platforms.eks.aws_objects import ACCESS_ENTRY, ACCESS_POLICY, AwsObject
+from gpufleet.platforms.eks.aws_objects import aws_parts
 from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
 from gpufleet.platforms.eks.cluster_autoscaler import (
     ClusterAutoscaler,
@@ -75,7 +75,7 @@ class EksFleet(PlatformFleet):
         opts = pulumi.ResourceOptions(parent=parent)
         made: list[pulumi.Resource] = []
         if self.auto_access is not None:
-            made += auto_mode_access(f"{name}-auto", self.auto_access, opts)
+            made += auto_mode_access(parent, f"{name}-auto", self.auto_access)
         if self.karpenter is not None:
             made.append(Karpenter.from_plan(f"{name}-karpenter", self.karpenter, opts))
         if self.cluster_autoscaler is not None:
@@ -198,30 +198,12 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
 
 
 def auto_mode_access(
-    name: str, connection: EksConnection, opts: pulumi.ResourceOptions
+    parent: pulumi.Resource, name: str, connection: EksConnection
 ) -> list[pulumi.Resource]:
     """The access entry of the type EC2, and its policy, with which nodes of EKS Auto Mode with a
-    custom role join (Amazon EKS user guide, "Create node class access entry")."""
-    who = {
-        "clusterName": connection.cluster_name,
-        "principalArn": connection.node_role_arn,
-    }
-    entry = AwsObject(
-        ACCESS_ENTRY,
-        f"{name}-access",
-        {**who, "type": "EC2", "tags": connection.tags},
-        opts,
-    )
-    policy = AwsObject(
-        ACCESS_POLICY,
-        f"{name}-access-policy",
-        {
-            **who,
-            "policyArn": pulumi.Output.from_input(connection.node_role_arn).apply(
-                access_policy_arn
-            ),
-            "accessScope": {"type": "cluster"},
-        },
-        pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[entry])),
-    )
-    return [entry, policy]
+    custom role join."""
+    role = connection.node_role_arn
+    made = aws_parts(parent, name, cluster=connection.cluster_name, node_role=role)
+    entry = made("access", kind="EC2", tags=connection.tags)
+    policy = pulumi.Output.from_input(role).apply(access_policy_arn)
+    return [entry, made("accessPolicy", entry, policy=policy)]

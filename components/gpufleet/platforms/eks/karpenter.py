@@ -8,20 +8,15 @@ import pulumi
 
 from gpufleet.arguments import KarpenterArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
+from gpufleet.components_base.cloud_object import CloudParts
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
-from gpufleet.platforms.eks.aws_objects import (
-    ACCESS_ENTRY,
-    EVENT_RULE,
-    EVENT_TARGET,
-    QUEUE,
-    QUEUE_POLICY,
-    AwsObject,
-)
+from gpufleet.platforms.eks.aws_objects import AwsObject, aws_parts
 from gpufleet.platforms.eks.karpenter_values import (
     CHART,
     DEFINITIONS,
@@ -33,22 +28,6 @@ from gpufleet.platforms.eks.karpenter_values import (
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
 from gpufleet.spec.platforms.eks_components import DeclaredKarpenter
-
-EVENTS: dict[str, dict[str, list[str]]] = {
-    "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},
-    "spot": {"source": ["aws.ec2"], "detail-type": ["EC2 Spot Instance Interruption Warning"]},
-    "rebalance": {"source": ["aws.ec2"], "detail-type": ["EC2 Instance Rebalance Recommendation"]},
-    "state": {"source": ["aws.ec2"], "detail-type": ["EC2 Instance State-change Notification"]},
-    "reservation": {
-        "source": ["aws.ec2"],
-        "detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"],
-    },
-}
-"""Reason why a machine may end early -> pattern of the event (karpenter-provider-aws v1.14.1,
-event rules of its installation guide)."""
-
-RETENTION_SECONDS = 300
-"""Age above which events are of no use: an interrupted spot machine has two minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +64,8 @@ class Karpenter(GpuComponent[KarpenterPlan]):
 
     def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
         chart, given = plan.chart, plan.declared
-        queue = self._queue(name, given)
+        own = aws_parts(self, name, tags=given.tags)
+        queue = _queue(own, given.name_prefix)
         policy = pulumi.Output.all(
             given.cluster_name, given.node_role_arn, queue.output("arn")
         ).apply(lambda known: _document(*known, region=given.region))
@@ -100,7 +80,10 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             service_account=SERVICE_ACCOUNT,
             tags=given.tags,
         )
-        before: list[pulumi.Resource] = [identity, *self._access(name, given)]
+        before: list[pulumi.Resource] = [identity]
+        if given.access_entry:  # machines with the node role join by it
+            who = {"cluster": given.cluster_name, "node_role": given.node_role_arn}
+            before.append(own("access", **who, kind="EC2_LINUX"))
         if (definitions := plan.definitions) is not None:
             space = definitions.pin.namespace
             called = f"{name}-definitions"
@@ -126,64 +109,18 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             "queue_name": queue.output("name"),
         }
 
-    def _access(self, name: str, given: DeclaredKarpenter) -> list[AwsObject]:
-        """Resources with which machines with the node role join."""
-        if not given.access_entry:
-            return []
-        entry = {
-            "clusterName": given.cluster_name,
-            "principalArn": given.node_role_arn,
-            "type": "EC2_LINUX",
-            "tags": given.tags,
-        }
-        opts = pulumi.ResourceOptions(parent=self)
-        return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
-    def _queue(self, name: str, given: DeclaredKarpenter) -> AwsObject:
-        """The queue, its policy, and the rules that write to it."""
-        opts = pulumi.ResourceOptions(parent=self)
-        queue = AwsObject(
-            QUEUE,
-            f"{name}-interruption",
-            {
-                "namePrefix": name_prefix(given.name_prefix, "karpenter", "queue"),
-                "messageRetentionSeconds": RETENTION_SECONDS,
-                "sqsManagedSseEnabled": True,
-                "tags": given.tags,
-            },
-            opts,
-            outputs=("arn", "name", "url"),
-        )
-        AwsObject(
-            QUEUE_POLICY,
-            f"{name}-interruption-policy",
-            {
-                "queueUrl": queue.output("url"),
-                "policy": queue.output("arn").apply(
-                    lambda arn: policy_text("karpenter-queue", queue_arn=arn)
-                ),
-            },
-            opts,
-        )
-        for event, pattern in EVENTS.items():
-            rule = AwsObject(
-                EVENT_RULE,
-                f"{name}-{event}",
-                {
-                    "description": f"Tells Karpenter of {pattern['detail-type'][0]}",
-                    "eventPattern": json.dumps(pattern),
-                    "tags": given.tags,
-                },
-                opts,
-                outputs=("name",),
-            )
-            AwsObject(
-                EVENT_TARGET,
-                f"{name}-{event}-target",
-                {"rule": rule.output("name"), "arn": queue.output("arn")},
-                opts,
-            )
-        return queue
+def _queue(made: CloudParts[AwsObject], prefix: str) -> AwsObject:
+    """The queue, its policy, and the rules that write to it."""
+    queue = made("queue", prefix=name_prefix(prefix, "karpenter", "queue"))
+    arn = queue.output("arn")
+    allowed = arn.apply(lambda known: policy_text("karpenter-queue", queue_arn=known))
+    made("queuePolicy", queue=queue.output("url"), policy=allowed)
+    for event, pattern in data_part(made.file, "events").items():
+        detail = pattern["detail-type"][0]
+        rule = made("rule", event=event, detail=detail, pattern=json.dumps(pattern))
+        made("target", event=event, rule=rule.output("name"), queue=arn)
+    return queue
 
 
 def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:

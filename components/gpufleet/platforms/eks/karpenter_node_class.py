@@ -6,17 +6,14 @@ The component adds role, subnets, security groups and the placement group's name
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import auto_node_class
-from gpufleet.platforms.eks.bottlerocket import (
-    KUBERNETES,
-    bottlerocket_settings,
-    kubelet_settings,
-)
-from gpufleet.platforms.eks.launch_template import disks
+from gpufleet.platforms.eks.bottlerocket import image_settings
+from gpufleet.platforms.eks.launch_template import NODES, disks, interfaces
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
 from gpufleet.platforms.eks.shape import EksShape, existing_group, reservation_terms
@@ -39,39 +36,34 @@ def node_class(
         made = auto_node_class(pool, shape, tags, name)
         return {**made, "spec": merged(made["spec"], raw)}
     family = image_family(pool)
-    spec: dict[str, Any] = {
-        "amiSelectorTerms": _images(shape, family),
-        "blockDeviceMappings": _disks(pool, family),
-        "metadataOptions": {
-            "httpEndpoint": "enabled",
-            "httpProtocolIPv6": "disabled",
-            "httpPutResponseHopLimit": shape.options.metadata_hop_limit,
-            "httpTokens": "required",
-        },
-        "tags": pool_tags(pool, prefix, tags),
-    }
-    if shape.options.ami_id is not None:
-        spec["amiFamily"] = FAMILIES[family]
-    raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
-    if raid and family in {"al2023", "al2", "bottlerocket"}:
-        spec["instanceStorePolicy"] = "RAID0"
-    # Karpenter merges its own settings into these.
-    if user_data := _user_data(pool, family):
-        spec["userData"] = user_data
-    if shape.interfaces:
-        spec["networkInterfaces"] = [
-            {
-                "networkCardIndex": one.card,
-                "deviceIndex": one.device,
-                "interfaceType": one.kind,
-            }
-            for one in shape.interfaces
-        ]
-    if (group := existing_group(pool)) is not None:
-        spec["placementGroupSelector"] = {"name": group}
-    reservations = reservation_terms(pool, shape)
-    if reservations:
-        spec["capacityReservationSelectorTerms"] = reservations
+    options = shape.options
+    joined = shape.nvme and options.local_storage is LocalStorage.RAID0
+    raid = joined and family in {"al2023", "al2", "bottlerocket"}
+    image = {"alias": alias(shape, family)} if options.ami_id is None else {"id": options.ami_id}
+    spec = data_part(
+        NODES,
+        "nodeClass",
+        **dict(options),
+        images=[image],
+        disks=[
+            data_part(
+                NODES,
+                "nodeClassDisk",
+                device=device,
+                gib=gib,
+                key=options.kms_key_arn,
+                root=True if family == "ubuntu" else None,
+            )
+            for device, gib in disks(pool)
+        ],
+        tags=pool_tags(pool, prefix, tags),
+        family=None if options.ami_id is None else FAMILIES[family],
+        store="RAID0" if raid else None,
+        user_data=_user_data(pool, family) or None,
+        interfaces=interfaces(shape),
+        group=existing_group(pool),
+        reservations=reservation_terms(pool, shape) or None,
+    )
     labels = {POOL_LABEL: pool.name}
     made = manifest(API_VERSION, "EC2NodeClass", name, labels=labels, spec=merged(spec, raw))
     made["metadata"] |= _shared_claims(pool)
@@ -94,9 +86,7 @@ def _user_data(pool: Pool, family: str) -> str | None:
         return node_config_part(pool)
     if family != "bottlerocket":
         return None
-    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
-    if kubelet:
-        settings = [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
+    settings = image_settings(pool)
     return "\n".join(settings) + "\n" if settings else None
 
 
@@ -105,30 +95,3 @@ def alias(shape: EksShape, family: str) -> str:
     written = shape.options.release_version
     release = None if written in {None, LATEST} else release_of(str(written))
     return f"{family}@{LATEST if release is None else release[0]}"
-
-
-def _images(shape: EksShape, family: str) -> list[dict[str, Any]]:
-    if shape.options.ami_id is not None:
-        return [{"id": shape.options.ami_id}]
-    return [{"alias": alias(shape, family)}]
-
-
-def _disks(pool: Pool, family: str) -> list[dict[str, Any]]:
-    mappings: list[dict[str, Any]] = []
-    for one in disks(pool):
-        ebs = one["ebs"]
-        mappings.append(
-            {
-                "deviceName": one["deviceName"],
-                "ebs": {
-                    "volumeSize": f"{ebs['volumeSize']}Gi",
-                    "volumeType": ebs["volumeType"],
-                    "encrypted": True,
-                    "deleteOnTermination": True,
-                    **({"kmsKeyID": ebs["kmsKeyId"]} if "kmsKeyId" in ebs else {}),
-                },
-            }
-        )
-    if family == "ubuntu":
-        mappings[0]["rootVolume"] = True
-    return mappings

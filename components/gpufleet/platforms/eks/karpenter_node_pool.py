@@ -71,9 +71,10 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
             pool, shape, connection.name_prefix, connection.tags, karpenter_name(pool)
         )
         groups = machine_security_groups(self, name, plan)
+        role = pulumi.Output.from_input(connection.node_role_arn)
         wired: dict[str, Any] = {
             **document["spec"],
-            "role": pulumi.Output.from_input(connection.node_role_arn).apply(_role_name),
+            "role": role.apply(lambda arn: arn.rsplit("/", 1)[-1]),  # its name without a path
             "subnetSelectorTerms": [{"id": subnet} for subnet in plan.subnet_ids],
             "securityGroupSelectorTerms": [{"id": group} for group in groups],
         }
@@ -107,8 +108,3 @@ def _user_data(plan: KarpenterPoolPlan) -> pulumi.Output[str | None]:
     return cluster_access(plan.connection).apply(
         lambda access: user_data(tainted, plan.shape, pool.labels, access)
     )
-
-
-def _role_name(arn: str) -> str:
-    """Name of a role, without its path."""
-    return arn.rsplit("/", 1)[-1]

@@ -19,9 +19,11 @@ Format: sigs.k8s.io/karpenter v1.14.1 `pkg/apis/autoscaling/v1beta1`, behind the
 is pulled. The limits of the NodePool also apply (`pkg/controllers/provisioning/buffers.go`).
 """
 
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.edition import read_rows
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.manifest import MANAGED_BY, manifest
@@ -39,6 +41,7 @@ from gpufleet.spec.pool import Intent, Provisioner
 
 API_VERSION = "karpenter.sh/v1"
 GROUP = "karpenter.k8s.aws"
+_FILE = Path(__file__).with_name("autoscalers")
 
 CAPACITY_TYPES = {
     "onDemand": "on-demand",
@@ -67,35 +70,28 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
     options = pool.spec.karpenter or KarpenterPoolOptions()
     auto = pool.provisioner is Provisioner.AUTO_MODE
     rules, lifetime = disruption(pool.intent, options, auto_mode=auto)
-    name = karpenter_name(pool)
-    spec: dict[str, Any] = {
-        "template": {
-            "metadata": {"labels": {**pool.labels, **start_labels(pool, pool.labels)}},
-            "spec": {
-                "nodeClassRef": {
-                    "group": auto_mode.GROUP if auto else GROUP,
-                    "kind": auto_mode.KIND if auto else "EC2NodeClass",
-                    "name": name,
-                },
-                "requirements": _requirements(pool, shape, options),
-                "taints": [_taint(taint) for taint in pool.work_taints],
-                **lifetime,
-            },
-        },
-        "disruption": rules,
-        "limits": limits(pool),
-    }
     starting = [
         *(NodeTaint(one.key, one.value, one.effect) for one in options.startup_taints),
         *(one for one in pool.taints if one not in pool.work_taints),
     ]
-    if starting:
-        spec["template"]["spec"]["startupTaints"] = [_taint(one) for one in starting]
-    if options.weight is not None:
-        spec["weight"] = options.weight
-    if options.static:
-        spec["replicas"] = min(pool.nodes.minimum, pool.available_nodes)
-    labels = {POOL_LABEL: pool.name}
+    spec = data_part(
+        _FILE,
+        "nodePool",
+        name=karpenter_name(pool),
+        group=auto_mode.GROUP if auto else GROUP,
+        kind=auto_mode.KIND if auto else "EC2NodeClass",
+        labels={**pool.labels, **start_labels(pool, pool.labels)},
+        requirements=_requirements(pool, shape, options),
+        taints=[_taint(taint) for taint in pool.work_taints],
+        expire=lifetime["expireAfter"],
+        grace=lifetime["terminationGracePeriod"],
+        starting=[_taint(one) for one in starting] or None,
+        disruption=rules,
+        limits=limits(pool),
+        weight=options.weight,
+        replicas=min(pool.nodes.minimum, pool.available_nodes) if options.static else None,
+    )
+    name, labels = karpenter_name(pool), {POOL_LABEL: pool.name}
     return manifest(
         API_VERSION, "NodePool", name, labels=labels, spec=merged(spec, options.node_pool)
     )
@@ -150,63 +146,31 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
     return {"key": key, "operator": "In", "values": values}
 
 
-@dataclass(frozen=True, slots=True)
-class Disruption:
-    """One way of handling working nodes."""
-
-    policy: str
-    after: str
-    expire: str
-    grace: str
-    budgets: tuple[dict[str, Any], ...]
-
-
-_TENTH = ({"nodes": "10%"},)
-
-BY_INTENT = {
-    # A job over many nodes fails with one: only idle nodes are removed, not for a new image.
-    Intent.TRAINING: Disruption(
-        "WhenEmpty",
-        "60m",
-        "Never",
-        "24h",
-        ({"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "100%", "reasons": ["Empty"]}),
-    ),
-    Intent.BATCH: Disruption("WhenEmpty", "10m", "720h", "4h", _TENTH),
-    Intent.INFERENCE: Disruption("Balanced", "5m", "720h", "1h", _TENTH),
-    Intent.INTERACTIVE: Disruption("WhenEmpty", "30m", "720h", "8h", ({"nodes": "1"},)),
-}
-
-
-OF_AUTO_MODE = {"Balanced": "WhenEmptyOrUnderutilized", "Never": "480h", "720h": "336h"}
-"""Default -> its replacement in EKS Auto Mode, which documents no Balanced and removes nodes after
-21 days, by default after 336 hours (Amazon EKS user guide, automode and create-node-pool)."""
+_DISRUPTION = {row["intent"]: row for row in read_rows(Path(__file__).parent, "disruption")}
+"""Intent -> how working nodes are handled. `autoMode` replaces values in EKS Auto Mode, which
+documents no Balanced and removes nodes after 21 days, by default after 336 hours (Amazon EKS user
+guide, automode and create-node-pool)."""
 
 
 def disruption(
     intent: Intent, options: KarpenterPoolOptions, *, auto_mode: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """`spec.disruption` of a NodePool, and the related fields of `spec.template.spec`."""
-    default, written = BY_INTENT[intent], options.disruption
-    nearest = OF_AUTO_MODE if auto_mode else {}
-    budgets = (
-        [
-            one.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-            for one in written.budgets
-        ]
-        if written.budgets
-        else [dict(one) for one in default.budgets]
-    )
+    row, written = _DISRUPTION[intent.value], options.disruption
+    default = {**row, **row["autoMode"]} if auto_mode else row
+    budgets = [
+        one.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        for one in written.budgets
+    ]
     return (
         {
-            "consolidationPolicy": written.consolidation_policy
-            or nearest.get(default.policy, default.policy),
-            "consolidateAfter": written.consolidate_after or default.after,
-            "budgets": budgets,
+            "consolidationPolicy": written.consolidation_policy or default["policy"],
+            "consolidateAfter": written.consolidate_after or default["after"],
+            "budgets": budgets or [dict(one) for one in default["budgets"]],
         },
         {
-            "expireAfter": options.expire_after or nearest.get(default.expire, default.expire),
-            "terminationGracePeriod": options.termination_grace_period or default.grace,
+            "expireAfter": options.expire_after or default["expire"],
+            "terminationGracePeriod": options.termination_grace_period or default["grace"],
         },
     )
 
@@ -246,11 +210,6 @@ def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
 
 OVERLAY_VERSION = "karpenter.sh/v1alpha1"
 
-OVERLAY_WEIGHT = 100
-"""Weight of our overlays, 1 to 10000. Karpenter ignores both of two contradicting overlays with the
-same weight. This weight is above the default, so a user's overlay without a weight for a whole
-instance family does not cancel ours."""
-
 
 def node_overlay(pool: Pool) -> dict[str, Any] | None:
     """The overlay of a pool that Karpenter provisions; None if Karpenter's own model is correct.
@@ -266,16 +225,15 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     price = (pool.spec.karpenter or KarpenterPoolOptions()).price_adjustment
     if not capacity and price is None:
         return None
-    types = sorted(machine.name for machine in pool.machines)
-    spec = {
-        "weight": OVERLAY_WEIGHT,
-        "requirements": [
-            _in(POOL_LABEL, [pool.name]),
-            _in("node.kubernetes.io/instance-type", types),
-        ],
-        **({"capacity": capacity} if capacity else {}),
-        **({} if price is None else {"priceAdjustment": price}),
-    }
+    spec = data_part(
+        _FILE,
+        "nodeOverlay",
+        label=POOL_LABEL,
+        pool=pool.name,
+        types=sorted(machine.name for machine in pool.machines),
+        capacity=capacity or None,
+        price=price,
+    )
     labels = {POOL_LABEL: pool.name}
     return manifest(
         OVERLAY_VERSION, "NodeOverlay", f"gpufleet-{pool.name}", labels=labels, spec=spec

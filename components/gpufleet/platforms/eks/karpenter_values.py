@@ -1,9 +1,11 @@
 """Values of Karpenter's chart (1.14.1): gates that pools need, and the queue of its events."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.karpenter_objects import has_buffer, is_static, node_overlay
 from gpufleet.platforms.eks.node_repair_rules import repairs
@@ -73,20 +75,8 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
 
 
 def karpenter_values(gates: Gates) -> dict[str, Any]:
-    """The values, without the cluster's name and the queue, which the component adds.
-
-    The controller has one active and one standby replica; neither runs on Karpenter's own nodes.
-    """
-    return {
-        "serviceAccount": {"name": SERVICE_ACCOUNT},
-        "settings": {
-            "featureGates": {
-                "nodeOverlay": gates.node_overlay,
-                "nodeRepair": gates.node_repair,
-                "reservedCapacity": True,
-                **({"staticCapacity": True} if gates.static_capacity else {}),
-                **({"capacityBuffer": True} if gates.capacity_buffer else {}),
-            },
-            **({"awsFeatureGates": {"draNVIDIAGPU": True}} if gates.claims else {}),
-        },
-    }
+    """The values, without the cluster's name and the queue, which the component adds."""
+    needed = {name: on or None for name, on in asdict(gates).items()}
+    always = {"node_overlay": gates.node_overlay, "node_repair": gates.node_repair}
+    file = Path(__file__).with_name("autoscalers")
+    return data_part(file, "karpenter", account=SERVICE_ACCOUNT, **needed | always)

@@ -5,16 +5,18 @@ with the cluster's address.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.aws_capacity import reservation_group_region
 from gpufleet.platforms.eks.names import name_prefix, pool_tags
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import image_family
 
-TAGGED = ("instance", "volume", "network-interface")
-"""Resources of a launched machine: tags of a node group reach none of them."""
+NODES = Path(__file__).with_name("nodes")
+"""Data file of nodes."""
 
 ROOT_DEVICES = {"al2023": "/dev/xvda", "al2": "/dev/xvda", "ubuntu": "/dev/sda1"}
 BOTTLEROCKET_OS_GIB = 4
@@ -25,63 +27,41 @@ def launch_template(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str]
 ) -> dict[str, Any]:
     """The arguments, without values of other resources."""
-    own = pool_tags(pool, prefix, tags)
-    arguments: dict[str, Any] = {
-        "namePrefix": name_prefix(prefix, pool.name, "launch template"),
-        "description": f"GPU nodes of pool {pool.name}",
-        "updateDefaultVersion": True,
-        "metadataOptions": {
-            "httpEndpoint": "enabled",
-            "httpTokens": "required",
-            "httpPutResponseHopLimit": shape.options.metadata_hop_limit,
-        },
-        "blockDeviceMappings": disks(pool),
-        "tagSpecifications": [{"resourceType": kind, "tags": own} for kind in TAGGED],
-        "tags": own,
-    }
-    if shape.custom:
-        arguments["imageId"] = shape.options.ami_id
-    if shape.interfaces:
-        arguments["networkInterfaces"] = [
-            {
-                "networkCardIndex": one.card,
-                "deviceIndex": one.device,
-                "interfaceType": one.kind,
-                "deleteOnTermination": "true",
-            }
-            for one in shape.interfaces
-        ]
-    if shape.reservations:
-        taken = shape.reservations[0]
-        grouped = reservation_group_region(taken) is not None
-        target = "capacityReservationResourceGroupArn" if grouped else "capacityReservationId"
-        arguments["capacityReservationSpecification"] = {
-            "capacityReservationTarget": {target: taken}
-        }
-    if shape.capacity_type == "CAPACITY_BLOCK":
-        arguments["instanceType"] = pool.machines[0].name
-        arguments["instanceMarketOptions"] = {"marketType": "capacity-block"}
+    taken = next(iter(shape.reservations), None)
+    grouped = taken is not None and reservation_group_region(taken) is not None
+    arguments = data_part(
+        NODES,
+        "launchTemplate",
+        **dict(shape.options) | {"ami_id": shape.options.ami_id if shape.custom else None},
+        prefix=name_prefix(prefix, pool.name, "launch template"),
+        pool=pool.name,
+        disks=[
+            data_part(NODES, "disk", device=device, gib=gib, key=shape.options.kms_key_arn)
+            for device, gib in disks(pool)
+        ],
+        tags=pool_tags(pool, prefix, tags),
+        interfaces=interfaces(shape, deleted="true"),
+        reserved=taken,
+        reservation_group=taken if grouped else None,
+        reservation=None if grouped else taken,
+        block_type=pool.machines[0].name if shape.capacity_type == "CAPACITY_BLOCK" else None,
+    )
     return {**arguments, **shape.options.launch_template}
 
 
-def disks(pool: Pool) -> list[dict[str, Any]]:
-    """The volumes: encrypted gp3, deleted with the machine."""
-    size = pool.spec.disk.size_gib
-    family = image_family(pool)
-    key = None if pool.spec.eks is None else pool.spec.eks.kms_key_arn
+def interfaces(shape: EksShape, deleted: str | None = None) -> list[dict[str, Any]] | None:
+    """The network interfaces; None if the machine has only the usual one."""
+    return [
+        data_part(
+            NODES, "interface", card=one.card, device=one.device, kind=one.kind, deleted=deleted
+        )
+        for one in shape.interfaces
+    ] or None
+
+
+def disks(pool: Pool) -> list[tuple[str, int]]:
+    """Device and size in GiB of the volumes: encrypted gp3, deleted with the machine."""
+    size, family = pool.spec.disk.size_gib, image_family(pool)
     if family == "bottlerocket":
-        return [_disk("/dev/xvda", BOTTLEROCKET_OS_GIB, key), _disk("/dev/xvdb", size, key)]
-    return [_disk(ROOT_DEVICES[family], size, key)]
-
-
-def _disk(device: str, gib: int, key: str | None) -> dict[str, Any]:
-    return {
-        "deviceName": device,
-        "ebs": {
-            "volumeSize": gib,
-            "volumeType": "gp3",
-            "encrypted": "true",
-            "deleteOnTermination": "true",
-            **({} if key is None else {"kmsKeyId": key}),
-        },
-    }
+        return [("/dev/xvda", BOTTLEROCKET_OS_GIB), ("/dev/xvdb", size)]
+    return [(ROOT_DEVICES[family], size)]

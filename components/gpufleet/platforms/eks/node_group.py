@@ -11,13 +11,13 @@ from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
 from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import has_errors
-from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
+from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, short_tag
 from gpufleet.platforms.eks.aws_objects import (
     LAUNCH_TEMPLATE,
     NODE_GROUP,
-    SCALING_GROUP_TAG,
     SCHEDULE,
     AwsObject,
+    aws_parts,
 )
 from gpufleet.platforms.eks.connection import (
     cluster_access,
@@ -83,18 +83,13 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
         nodes = self._group(name, plan, wired)
         scaling_group = nodes.derived("resources", _scaling_group)
         if imported is None or plan.shape.options.imported == "manage":
-            self._tag(name, scaling_group, autoscaler_tags(pool) or {})
+            made = aws_parts(self, name, group=scaling_group)
+            for key, value in (autoscaler_tags(pool) or {}).items():
+                made("groupTag", short=short_tag(key), key=key, value=value)
         for action, size in scheduled_actions(pool).items():
-            AwsObject(
-                SCHEDULE,
-                f"{name}-{action.removeprefix(f'gpufleet-{pool.name}-')}",
-                {
-                    "autoscalingGroupName": scaling_group,
-                    "scheduledActionName": action,
-                    **size,
-                },
-                pulumi.ResourceOptions(parent=self),
-            )
+            called = action.removeprefix(f"gpufleet-{pool.name}-")
+            wanted = {"autoscalingGroupName": scaling_group, "scheduledActionName": action, **size}
+            aws_parts(self, name).made(SCHEDULE, called, wanted)
         return {
             "node_group_name": nodes.output("nodeGroupName"),
             "scaling_group_name": scaling_group,
@@ -117,13 +112,8 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
         text = _user_data(plan)
         if text is not None:
             wired["userData"] = text
-        return AwsObject(
-            LAUNCH_TEMPLATE,
-            f"{name}-template",
-            wired,
-            pulumi.ResourceOptions(parent=self),
-            outputs=("latestVersion",),
-        )
+        made = aws_parts(self, name)
+        return made.made(LAUNCH_TEMPLATE, "template", wired, outputs=("latestVersion",))
 
     def _group(self, name: str, plan: NodeGroupPlan, wired: dict[str, Any]) -> AwsObject:
         pool, imported = plan.pool, plan.pool.spec.import_id
@@ -144,20 +134,6 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
             pulumi.ResourceOptions(parent=self, ignore_changes=ignored, import_=imported),
             outputs=("nodeGroupName", "resources"),
         )
-
-    def _tag(
-        self, name: str, scaling_group: pulumi.Output[str | None], tags: Mapping[str, str]
-    ) -> None:
-        for key, value in tags.items():
-            AwsObject(
-                SCALING_GROUP_TAG,
-                f"{name}-tag-{_short(key)}",
-                {
-                    "autoscalingGroupName": scaling_group,
-                    "tag": {"key": key, "value": value, "propagateAtLaunch": False},
-                },
-                pulumi.ResourceOptions(parent=self),
-            )
 
 
 def _planned(component: str, args: EksPoolArgs) -> NodeGroupPlan:
@@ -185,11 +161,6 @@ def _named(arguments: dict[str, Any], imported: str) -> dict[str, Any]:
     """The arguments with the name of the imported group."""
     kept = {key: value for key, value in arguments.items() if key != "nodeGroupNamePrefix"}
     return {**kept, "nodeGroupName": imported.rsplit(":", 1)[-1]}
-
-
-def _short(key: str) -> str:
-    """The last words of the tag, which distinguish resource names."""
-    return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
 
 
 def _scaling_group(resources: Any) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.layout_waves import group_labels as labels_of_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
+from gpufleet.platforms.eks.launch_template import NODES
 from gpufleet.platforms.eks.names import name_prefix, pool_tags
 from gpufleet.platforms.eks.node_repair_rules import repair_config
 from gpufleet.platforms.eks.rules import LATEST
@@ -97,34 +99,30 @@ def node_group(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], kubernetes_version: str
 ) -> dict[str, Any]:
     """The arguments, without values of other resources."""
-    arguments: dict[str, Any] = {
-        "nodeGroupNamePrefix": name_prefix(prefix, pool.name, "node group"),
-        "capacityType": shape.capacity_type,
-        "labels": group_labels(pool),
-        "taints": [
+    options, release = shape.options, shape.options.release_version
+    block = shape.capacity_type == "CAPACITY_BLOCK"
+    arguments = data_part(
+        NODES,
+        "nodeGroup",
+        **dict(options),
+        prefix=name_prefix(prefix, pool.name, "node group"),
+        capacity_type=shape.capacity_type,
+        labels=group_labels(pool),
+        taints=[
             {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
             for taint in pool.taints
         ],
-        "scalingConfig": {
-            "minSize": pool.nodes.minimum,
-            "maxSize": pool.nodes.maximum,
-            "desiredSize": pool.nodes.minimum,
-        },
-        "updateConfig": {
-            "maxUnavailable": min(shape.options.update.max_unavailable, pool.nodes.maximum),
-            "updateStrategy": STRATEGIES[shape.options.update.strategy],
-        },
-        "nodeRepairConfig": repair_config(pool),
-        "tags": {**pool_tags(pool, prefix, tags), **(autoscaler_tags(pool) or {})},
-    }
-    if shape.capacity_type != "CAPACITY_BLOCK":
-        arguments["instanceTypes"] = [machine.name for machine in pool.machines]
-    if not shape.custom:
-        arguments["amiType"] = shape.ami_type
-        arguments["version"] = kubernetes_version
-        release = shape.options.release_version
-        if release is not None and release != LATEST:
-            arguments["releaseVersion"] = release
+        least=pool.nodes.minimum,
+        most=pool.nodes.maximum,
+        max_unavailable=min(options.update.max_unavailable, pool.nodes.maximum),
+        strategy=STRATEGIES[options.update.strategy],
+        repair=repair_config(pool),
+        tags={**pool_tags(pool, prefix, tags), **(autoscaler_tags(pool) or {})},
+        types=None if block else [machine.name for machine in pool.machines],
+        ami_type=None if shape.custom else shape.ami_type,
+        version=None if shape.custom else kubernetes_version,
+        release=None if shape.custom or release == LATEST else release,
+    )
     for entry in pool.capacity:
         if entry.capacity_block is not None:
             window = entry.capacity_block

@@ -12,8 +12,7 @@ from gpufleet.components_base.component import ComponentPlan, GpuComponent, Opti
 from gpufleet.components_base.inputs import checked
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.aws_objects import ADDON, AwsObject
-from gpufleet.platforms.eks.cluster_plan import addon
+from gpufleet.platforms.eks.aws_objects import aws_parts
 from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 ADDON_NAME = "eks-node-monitoring-agent"
@@ -42,12 +41,15 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
 
     def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:
         agent = plan.agent
-        arguments = addon(ADDON_NAME, agent.cluster_name, agent.tags)
-        if agent.version is not None:
-            arguments["addonVersion"] = agent.version
-        if agent.values:
-            arguments["configurationValues"] = json.dumps(agent.values, sort_keys=True)
-        made = AwsObject(ADDON, f"{name}-addon", arguments, pulumi.ResourceOptions(parent=self))
+        made = aws_parts(self, name, tags=agent.tags)(
+            "addon",
+            called="addon",
+            addon=ADDON_NAME,
+            made=agent.cluster_name,
+            version=agent.version,
+            values=json.dumps(agent.values, sort_keys=True) if agent.values else None,
+            identities=None,
+        )
         return {"addon_name": made.output("addonName")}
 
 

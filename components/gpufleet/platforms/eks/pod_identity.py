@@ -5,11 +5,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import pulumi
 
-from gpufleet.platforms.eks.aws_objects import POD_IDENTITY, ROLE, ROLE_POLICY, AwsObject
+from gpufleet.platforms.eks.aws_objects import AwsObject, aws_parts
 from gpufleet.platforms.eks.names import name_prefix
 
 TRUST = "pod-identity-trust"
@@ -54,33 +53,13 @@ def pod_identity(
         service_account: Name of the service account.
         tags: Tags of both.
     """
-    opts = pulumi.ResourceOptions(parent=component)
-    made = AwsObject(
-        ROLE,
-        f"{name}-role",
-        {
-            "namePrefix": name_prefix(prefix, role, "role"),
-            "description": f"Role of {service_account} in {namespace}",
-            "assumeRolePolicy": policy_text(TRUST),
-            "tags": tags,
-        },
-        opts,
-        outputs=("arn", "name"),
+    parts = aws_parts(component, name, tags=tags, namespace=namespace)
+    made = parts(
+        "controllerRole",
+        prefix=name_prefix(prefix, role, "role"),
+        service_account=service_account,
+        trusted=policy_text(TRUST),
     )
-    allowed = AwsObject(
-        ROLE_POLICY, f"{name}-policy", {"role": made.output("name"), "policy": policy}, opts
-    )
-    association: dict[str, Any] = {
-        "clusterName": cluster_name,
-        "namespace": namespace,
-        "serviceAccount": service_account,
-        "roleArn": made.output("arn"),
-        "tags": tags,
-    }
-    bound = AwsObject(
-        POD_IDENTITY,
-        f"{name}-identity",
-        association,
-        pulumi.ResourceOptions(parent=component, depends_on=[allowed]),
-    )
-    return made, bound
+    allowed = parts("controllerPolicy", role=made.output("name"), policy=policy)
+    whom = {"cluster": cluster_name, "service_account": service_account}
+    return made, parts("identity", allowed, **whom, role=made.output("arn"))

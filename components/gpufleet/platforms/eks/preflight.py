@@ -35,7 +35,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     aws = AwsClient(region, answers)
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
     cluster = _cluster(aws, fleet, answers)
-    of_cluster = _subnets_of(aws, fleet, cluster, answers)
+    of_cluster = _subnets_of(aws, fleet, cluster)
     if cluster:
         ask_access(aws, fleet, cluster, wiring, answers)
     subnets = dict(wiring.subnets) or of_cluster
@@ -51,9 +51,7 @@ def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
     """The cluster, and its version compared with the declared one; empty without an answer."""
     name, wanted = fleet.spec.cluster.name, fleet.spec.cluster.kubernetes_version
     missing = _finding("cluster-not-found", found=name, region=fleet.spec.cluster.region)
-    answer = answers.answer(
-        missing, aws.ask, "eks", "describe_cluster", "cluster.name", f"cluster {name}", name=name
-    )
+    answer = aws.answer("cluster", missing, name=name)
     found: dict[str, Any] = {} if answer is None else answer["cluster"]
     if found and (version := found["version"]) != wanted:
         answers.findings.append(
@@ -62,17 +60,12 @@ def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
     return found
 
 
-def _subnets_of(
-    aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any], answers: Answers
-) -> dict[str, str]:
+def _subnets_of(aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any]) -> dict[str, str]:
     """Zone -> subnet of the cluster."""
-    question = f"zones of {fleet.spec.cluster.name}'s subnets"
     ids: list[str] = cluster.get("resourcesVpcConfig", {}).get("subnetIds", [])
     if not ids:
         return {}
-    answer = answers.answer(
-        None, aws.ask, "ec2", "describe_subnets", "cluster.name", question, SubnetIds=ids
-    )
+    answer = aws.answer("clusterSubnets", name=fleet.spec.cluster.name, ids=ids)
     found = [] if answer is None else answer["Subnets"]
     return {one["AvailabilityZone"]: one["SubnetId"] for one in found}
 
@@ -83,9 +76,8 @@ def _subnets(
     """Zones as declared, and free addresses for every pool's largest size."""
     if not subnets:
         return
-    question, ids = "zone and free addresses of the subnets", sorted(subnets.values())
     try:
-        answer = aws.ask("ec2", "describe_subnets", _SUBNETS, question, SubnetIds=ids)
+        answer = aws.ask("subnets", ids=sorted(subnets.values()))
     except NotAnsweredError:
         return
     except MissingError as missing:
@@ -94,7 +86,7 @@ def _subnets(
     found = {one["SubnetId"]: one for one in answer["Subnets"]}
     answers.findings += _misplaced(subnets, found, pools)
     free = {zone: int(found[one]["AvailableIpAddressCount"]) for zone, one in subnets.items()}
-    answers.findings += short_of_addresses(pools, free, _running(aws, subnets, answers))
+    answers.findings += short_of_addresses(pools, free, _running(aws, subnets))
 
 
 def _misplaced(
@@ -116,23 +108,10 @@ def _misplaced(
             )
 
 
-def _running(
-    aws: AwsClient, subnets: Mapping[str, str], answers: Answers
-) -> Mapping[str, int] | None:
+def _running(aws: AwsClient, subnets: Mapping[str, str]) -> Mapping[str, int] | None:
     """Pool -> its machines in these subnets; None if this cannot be read."""
-    answer = answers.answer(
-        None,
-        aws.ask,
-        "ec2",
-        "describe_instances",
-        _SUBNETS,
-        "which machines of pools already have addresses of the subnets",
-        Filters=[
-            {"Name": "tag-key", "Values": [POOL_LABEL]},
-            {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
-            {"Name": "instance-state-name", "Values": ["pending", "running"]},
-        ],
-    )
+    ids = sorted(set(subnets.values()))
+    answer = aws.answer("machinesInSubnets", label=POOL_LABEL, ids=ids)
     if answer is None:
         return None
     tags = [
@@ -210,7 +189,7 @@ def ask_access(
     pools, auto = karpenter_pools(fleet.pools), auto_pools(fleet.pools)
     if pools:
         _entry(aws, fleet, cluster, wiring, answers, made=makes_access_entry(fleet))
-        _spot(aws, pools, answers)
+        _spot(aws, pools)
     bound = [
         title
         for title, addon, used in (
@@ -227,22 +206,12 @@ def ask_access(
         )
     if auto:
         _entry(aws, fleet, cluster, wiring, answers, made=makes_auto_entry(fleet))
-        _spot(aws, auto, answers)
+        _spot(aws, auto)
     if automatic and pools and addons.karpenter.ours:
         answers.findings.append(_finding("karpenter-beside-auto-mode/asked", cluster=name))
     if bound and not automatic:  # Auto Mode has the agent built in
-        answers.answer(
-            _finding(
-                "pod-identity-agent-missing", cluster=name, agent=AGENT, bound=" and ".join(bound)
-            ),
-            aws.ask,
-            "eks",
-            "describe_addon",
-            "cluster.name",
-            f"the add-on {AGENT}",
-            clusterName=name,
-            addonName=AGENT,
-        )
+        known = {"cluster": name, "agent": AGENT, "bound": " and ".join(bound)}
+        aws.answer("addon", _finding("pod-identity-agent-missing", **known), name=name, addon=AGENT)
 
 
 def _entry(
@@ -265,15 +234,7 @@ def _entry(
         question, why = f"whether the node role may join {name}", "the role is not known"
         answers.could_not_check("connection.nodeRoleArn", question, why, "--node-role ARN")
         return
-    answer = answers.answer(
-        None,
-        aws.ask,
-        "eks",
-        "list_access_entries",
-        "addons.karpenter.accessEntry",
-        f"access entries of {name}",
-        clusterName=name,
-    )
+    answer = aws.answer("accessEntries", name=name)
     if answer is None:
         return
     there = role in answer["accessEntries"]
@@ -285,11 +246,10 @@ def _entry(
         answers.findings.append(_finding("access-entry-missing", found=role, kind=kind))
 
 
-def _spot(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
+def _spot(aws: AwsClient, pools: Sequence[Pool]) -> None:
     buying = [pool for pool in pools if any(entry.spot is not None for entry in pool.capacity)]
     if not buying:
         return
     path, names = f"{buying[0].path}.capacity", [pool.name for pool in buying]
     missing = _finding("spot-role-missing", path, role=SPOT_ROLE, pools=names)
-    question = f"the role {SPOT_ROLE}"
-    answers.answer(missing, aws.ask, "iam", "get_role", path, question, RoleName=SPOT_ROLE)
+    aws.answer("role", missing, path=path, role=SPOT_ROLE)

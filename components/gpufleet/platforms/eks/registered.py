@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
+from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, short_tag
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_objects import (
     capacity_buffer,
@@ -69,7 +69,7 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
         key: value for key, value in group["scalingConfig"].items() if key != "desiredSize"
     }
     scaling = {
-        f"tag/{_short(key)}": {"tag": {"key": key, "value": value}}
+        f"tag/{short_tag(key)}": {"tag": {"key": key, "value": value}}
         for key, value in (autoscaler_tags(pool) or {}).items()
     }
     imported = pool.spec.import_id
@@ -88,11 +88,6 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
         **_placement(template, shape, prefix, pool),
         **scaling,
     }
-
-
-def _short(key: str) -> str:
-    """Short name of the tag's resource."""
-    return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
 
 
 def _placement(

@@ -8,21 +8,25 @@ settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from ipaddress import ip_network
+from pathlib import Path
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.kubelet import kubelet_arguments, kubelet_configuration
 from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.platforms.eks.bottlerocket import (
     KUBERNETES,
     bottlerocket_settings,
+    image_settings,
     kubelet_settings,
 )
 from gpufleet.platforms.eks.mig_start import start_labels
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import LocalStorage
 
+_NODES = Path(__file__).with_name("nodes")
 BOUNDARY = "gpufleet"
 IPV6 = 6
 """Version of the Internet protocol."""
@@ -109,32 +113,22 @@ def _node_config(
     *,
     raid: bool,
 ) -> str | None:
-    spec: dict[str, object] = {}
-    kubelet: dict[str, object] = {}
-    if access is not None:
-        spec["cluster"] = {
-            "name": access.name,
-            "apiServerEndpoint": access.endpoint,
-            "certificateAuthority": access.certificate_authority,
-            "cidr": access.service_cidr,
-        }
     # nodeadm appends these to the flags of EKS's own part (`nodeadm/internal/api/merge.go`).
     flags = [f"--node-labels={_labels(labels)}"] if labels else []
     if access is not None and pool.taints:
         flags.append(f"--register-with-taints={_taints(pool.taints)}")
-    if flags:
-        kubelet["flags"] = flags
-    if configuration := kubelet_configuration(pool):
-        kubelet["config"] = configuration
-    if kubelet:
-        spec["kubelet"] = kubelet
-    if pool.spec.eks is not None and pool.spec.eks.fast_image_pull:
-        spec["featureGates"] = {"FastImagePull": True}
-    if raid:
-        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
-    if not spec:
-        return None
-    return yaml_text({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec})
+    names = (field.name for field in fields(ClusterEndpoint))
+    made = data_part(
+        _NODES,
+        "nodeConfig",
+        **dict.fromkeys(names) if access is None else asdict(access),
+        kubelet=flags or kubelet_configuration(pool),
+        flags=flags or None,
+        configuration=kubelet_configuration(pool) or None,
+        fast=pool.spec.eks is not None and pool.spec.eks.fast_image_pull,
+        raid=raid,
+    )
+    return yaml_text(made) if made["spec"] else None
 
 
 def _bottlerocket(
@@ -145,9 +139,7 @@ def _bottlerocket(
     raid: bool,
 ) -> str | None:
     lines: list[str] = []
-    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
-    if access is None and kubelet:
-        settings = [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
+    settings = image_settings(pool) if access is None else bottlerocket_settings(pool)
     if access is not None:
         lines += [
             KUBERNETES,
@@ -155,7 +147,7 @@ def _bottlerocket(
             f"api-server = {json.dumps(access.endpoint)}",
             f"cluster-certificate = {json.dumps(access.certificate_authority)}",
             f"cluster-dns-ip = {json.dumps(access.dns_address)}",
-            *kubelet,
+            *kubelet_settings(pool),
             "",
             "[settings.kubernetes.node-labels]",
             *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in labels.items()),

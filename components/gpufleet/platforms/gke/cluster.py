@@ -21,8 +21,8 @@ from gpufleet.platforms.gke.cluster_plan import (
     cluster_resources,
     gke_cluster_plan,
 )
-from gpufleet.platforms.gke.gcp_objects import GcpObject
-from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
+from gpufleet.platforms.gke.gcp_objects import gcp_parts
+from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 
@@ -68,58 +68,33 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         }
 
     def _make(self, name: str, plan: GkeClusterPlan) -> Mapping[str, object]:
-        made = cluster_resources(plan)
-        declared, project = plan.declared, {"project": plan.declared.project}
+        rendered, declared = cluster_resources(plan), plan.declared
+        project = {"project": declared.project}
+        known = {**project, "cluster": plan.name, "region": declared.region}
+        made = gcp_parts(self, name, **known)
         on = [
-            self._made(
-                gcp.SERVICE,
-                f"{name}-{service.partition('.')[0]}-api",
-                {**project, "service": service, "disableOnDestroy": False},
-            )
+            made("service", called=service.partition(".")[0], service=service)
             for service in (SERVICES if declared.enable_services else ())
         ]
-        network = self._made(
-            NETWORK,
-            f"{name}-network",
-            {**project, "name": plan.name, "autoCreateSubnetworks": False},
-            *on,
-        )
-        subnetwork = self._made(
-            SUBNETWORK,
-            f"{name}-subnetwork",
-            {**project, **made["subnetwork"], "network": network.id},
-        )
-        router = self._made(
-            gcp.ROUTER,
-            f"{name}-router",
-            {**project, "name": plan.name, "region": declared.region, "network": network.id},
-        )
-        nat = self._made(
-            gcp.ROUTER_NAT,
-            f"{name}-nat",
-            {**project, **made["nat"], "router": router.output("name")},
-        )
-        email, rights = self._account(name, plan, on)
-        cluster = GcpObject(
-            gcp.CLUSTER,
-            f"{name}-cluster",
-            {
-                **made["cluster"],
-                "network": network.id,
-                "subnetwork": subnetwork.id,
-            },
-            pulumi.ResourceOptions(parent=self, depends_on=on),
-            outputs=("endpoint", "masterAuth"),
-        )
-        pool = made["systemPool"]
+        network = made("network", *on)
+        inside = {**project, **rendered["subnetwork"], "network": network.id}
+        subnetwork = made.made(SUBNETWORK, "subnetwork", inside)
+        router = made("router", network=network.id)
+        way_out = {**project, **rendered["nat"], "router": router.output("name")}
+        nat = made.made(gcp.ROUTER_NAT, "nat", way_out)
+        account = made("account", *on, id=plan.account_id)
+        email = account.output("email")
+        member = account.derived("email", "serviceAccount:{}".format)
+        rights = [
+            made("right", called=role.rsplit(".", 1)[-1], role=role, member=member)
+            for role in (NODE_ROLE, IMAGE_ROLE)
+        ]
+        wired = {**rendered["cluster"], "network": network.id, "subnetwork": subnetwork.id}
+        outputs = ("endpoint", "masterAuth")
+        cluster = made.made(gcp.CLUSTER, "cluster", wired, *on, outputs=outputs)
+        pool = {**project, **rendered["systemPool"], "cluster": cluster.output("name")}
         pool["nodeConfig"]["serviceAccount"] = email
-        system = self._made(
-            NODE_POOL,
-            f"{name}-system",
-            {**project, **pool, "cluster": cluster.output("name")},
-            nat,
-            *rights,
-        )
+        system = made.made(NODE_POOL, "system", pool, nat, *rights)
         endpoint = cluster.output("endpoint")
         authority = cluster.derived("masterAuth", _authority)
         ready = ready_output(cluster.output("name"), nat)
@@ -136,44 +111,6 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
             "service_account": ready_output(email, *rights),
             "kubeconfig": ready_output(kubeconfig, system),
         }
-
-    def _account(
-        self, name: str, plan: GkeClusterPlan, on: list[GcpObject]
-    ) -> tuple[pulumi.Output[str], list[GcpObject]]:
-        """E-mail of the nodes' service account, and the resources with its rights."""
-        project = plan.declared.project
-        account = GcpObject(
-            gcp.SERVICE_ACCOUNT,
-            f"{name}-account",
-            {
-                "project": project,
-                "accountId": plan.account_id,
-                "displayName": f"Nodes of the GKE cluster {plan.name}",
-            },
-            pulumi.ResourceOptions(parent=self, depends_on=on),
-            outputs=("email",),
-        )
-        email = account.output("email")
-        rights = [
-            self._made(
-                gcp.PROJECT_MEMBER,
-                f"{name}-{role.rsplit('.', 1)[-1]}",
-                {
-                    "project": project,
-                    "role": role,
-                    "member": account.derived("email", "serviceAccount:{}".format),
-                },
-            )
-            for role in (NODE_ROLE, IMAGE_ROLE)
-        ]
-        return email, rights
-
-    def _made(
-        self, type_: str, name: str, arguments: Mapping[str, Any], *after: pulumi.Resource
-    ) -> GcpObject:
-        return GcpObject(
-            type_, name, arguments, pulumi.ResourceOptions(parent=self, depends_on=list(after))
-        )
 
 
 def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:

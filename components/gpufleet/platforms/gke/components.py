@@ -17,7 +17,7 @@ from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.gke.connection import GkeConnection, gke_connection
 from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
-from gpufleet.platforms.gke.gcp_objects import GcpObject
+from gpufleet.platforms.gke.gcp_objects import gcp_parts
 from gpufleet.platforms.gke.gpu_networks import (
     FIREWALL,
     NETWORK,
@@ -70,21 +70,19 @@ class GkeFleet(PlatformFleet):
         """The VPC, its subnets, and the rule that allows traffic between its machines. Pools use
         the names that are declared here."""
         project, region = self.connection.project, self.connection.region
+        parts = gcp_parts(parent, base)
         place = {} if project is None else {"project": project}
-        opts = pulumi.ResourceOptions(parent=parent)
         arguments = network_arguments(network, self.fleet.spec.cluster.project)
-        vpc = GcpObject(NETWORK, f"{base}-vpc", {**place, **arguments}, opts)
+        vpc = parts.made(NETWORK, "vpc", {**place, **arguments})
         made: list[pulumi.Resource] = [vpc]
         for subnet in network.subnets:
             inside = {**place, **gpu_subnet_arguments(subnet, region), "network": vpc.id}
-            called = f"{base}-subnet"
-            if len(network.subnets) > 1:
-                called = f"{base}-subnet-{subnet.interface.name}"
-            made.append(GcpObject(SUBNETWORK, called, inside, opts))
+            several = len(network.subnets) > 1
+            called = f"subnet-{subnet.interface.name}" if several else "subnet"
+            made.append(parts.made(SUBNETWORK, called, inside))
         rule = firewall_arguments(network)
         if rule is not None:
-            allowed = {**place, **rule, "network": vpc.id}
-            made.append(GcpObject(FIREWALL, f"{base}-internal", allowed, opts))
+            made.append(parts.made(FIREWALL, "internal", {**place, **rule, "network": vpc.id}))
         return made
 
 

@@ -10,8 +10,10 @@ Fields and rules: the definition from a cluster, datreeio/CRDs-catalog 2b29511
 label and taint of the class, and the taint of GPUs. Read 2026-11-23.
 """
 
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.model import GPU_TAINT, Pool
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import (
@@ -25,7 +27,7 @@ from gpufleet.platforms.gke.shape import (
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent, Provisioner
 
-API_VERSION = "cloud.google.com/v1"
+_FILE = Path(__file__).with_name("node_pools")
 
 _MOVES_BACK = frozenset({Intent.INFERENCE, Intent.BATCH})
 """Intents whose pods may be moved to better capacity: a move ends each pod once."""
@@ -47,21 +49,18 @@ def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
     shape = gke_shape(pool)
     if not shape.fallback_order and not auto_created(pool):
         return None
-    ours = {
-        "priorities": [{"nodepools": [node_pool_name(pool, step, prefix)]} for step in shape.steps],
-        "nodePoolAutoCreation": {"enabled": False},
-    }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ComputeClass",
-        "metadata": {"name": pool.name},
-        "spec": {
-            **(auto_class(pool, shape) if auto_created(pool) else ours),
-            "activeMigration": {"optimizeRulePriority": pool.intent in _MOVES_BACK},
-            "autoscalingPolicy": {"consolidationDelayMinutes": _CONSOLIDATION_MINUTES[pool.intent]},
-            "whenUnsatisfiable": "DoNotScaleUp",
-        },
-    }
+    auto = auto_created(pool)
+    made = [{"nodepools": [node_pool_name(pool, step, prefix)]} for step in shape.steps]
+    return data_part(
+        _FILE,
+        "computeClass",
+        name=pool.name,
+        auto=auto,
+        priorities=[_priority(pool, shape, step) for step in shape.steps] if auto else made,
+        config=_class_nodes(pool, shape) if auto else None,
+        moves_back=pool.intent in _MOVES_BACK,
+        minutes=_CONSOLIDATION_MINUTES[pool.intent],
+    )
 
 
 _AFFINITY = {"NO_RESERVATION": "None", "ANY_RESERVATION": "AnyBestEffort"}
@@ -72,78 +71,54 @@ def auto_created(pool: Pool) -> bool:
     return pool.provisioner is Provisioner.COMPUTE_CLASS
 
 
-def auto_class(pool: Pool, shape: GkeShape) -> dict[str, Any]:
-    """The part of the ComputeClass's spec that describes nodes, without the service account."""
-    config: dict[str, Any] = {
-        "imageType": shape.image_type.lower(),
-        "ipType": "private",
-        "nodeLabels": {k: v for k, v in pool.labels.items() if k != COMPUTE_CLASS},
-    }
+def _class_nodes(pool: Pool, shape: GkeShape) -> dict[str, Any]:
     own = [
         {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect}
         for one in pool.taints
         if one not in (GPU_TAINT, ARM_TAINT) and one.key != COMPUTE_CLASS
     ]
-    if own:
-        config["taints"] = own
     options = shape.options
-    if options.image_streaming or options.image_cache is not None:
-        config["imageStreaming"] = {"enabled": True}
-    repair = wanted_repair(pool, options)
-    for key, value in (("autoRepair", repair), ("autoUpgrade", options.auto_upgrade)):
-        if value is not None:
-            config[key] = value
-    return {
-        "priorities": [_priority(pool, shape, step) for step in shape.steps],
-        "nodePoolAutoCreation": {"enabled": True},
-        "nodePoolConfig": config,
-    }
+    return data_part(
+        _FILE,
+        "classNodes",
+        image_type=shape.image_type.lower(),
+        labels={k: v for k, v in pool.labels.items() if k != COMPUTE_CLASS},
+        taints=own or None,
+        streaming=options.image_streaming or options.image_cache is not None,
+        repair=wanted_repair(pool, options),
+        auto_upgrade=options.auto_upgrade,
+    )
 
 
 def _priority(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
     """One capacity type, as one rule."""
-    row, options = pool.machines[0].instance, shape.options
+    row, options, cache = pool.machines[0].instance, shape.options, shape.options.image_cache
     assert row is not None  # validated when compiling
-    rule: dict[str, Any] = {
-        "machineType": shape.machine_type,
-        "gpu": {
-            "type": row.gke_accelerator_type,
-            "count": pool.gpus_per_node,
-            "driverVersion": options.driver_version,
-        },
-        "spot": step.spot,
-        "location": {
-            "locationPolicy": options.location_policy.upper(),
-            **({"zones": list(shape.zones)} if shape.zones and step.zone is None else {}),
-        },
-        "storage": _storage(pool, shape),
-    }
-    if step.flex_start:
-        rule["flexStart"] = {"enabled": True}
-    if step.max_run_seconds is not None:
-        rule["maxRunDurationSeconds"] = step.max_run_seconds
-    if options.max_pods is not None:
-        rule["maxPodsPerNode"] = options.max_pods
-    if step.reservation is None:
-        rule["reservations"] = {"affinity": _AFFINITY[step.reservation_type]}
-    else:
-        rule["reservations"] = {"affinity": "Specific", "specific": [_reservation(step)]}
-    return rule
-
-
-def _storage(pool: Pool, shape: GkeShape) -> dict[str, Any]:
-    storage: dict[str, Any] = {
-        "bootDiskSize": pool.spec.disk.size_gib,
-        "bootDiskType": shape.disk_type,
-    }
-    if shape.local_ssds:
-        storage["localSSDCount"] = shape.local_ssds
-    cache = shape.options.image_cache
+    disk: dict[str, str] | None = None
     if cache is not None:
         project, _, image = cache.removeprefix("projects/").partition("/global/images/")
         disk = {"diskImageName": image, "project": project, "mode": "CONTAINER_IMAGE_CACHE"}
-        storage["secondaryBootDisks"] = [disk]
-    return storage
+    reserved = step.reservation is not None
+    return data_part(
+        _FILE,
+        "priority",
+        machine_type=shape.machine_type,
+        type=row.gke_accelerator_type,
+        count=pool.gpus_per_node,
+        driver=options.driver_version,
+        spot=step.spot,
+        location_policy=options.location_policy.upper(),
+        zones=list(shape.zones) if shape.zones and step.zone is None else None,
+        disk_gib=pool.spec.disk.size_gib,
+        disk_type=shape.disk_type,
+        local_disks=shape.local_ssds or None,
+        caches=None if disk is None else [disk],
+        flex_start=step.flex_start,
+        longest=step.max_run_seconds,
+        max_pods=options.max_pods,
+        affinity="Specific" if reserved else _AFFINITY[step.reservation_type],
+        reservations=[_reservation(step)] if reserved else None,
+    )
 
 
 def _reservation(step: CapacityStep) -> dict[str, Any]:
@@ -153,14 +128,12 @@ def _reservation(step: CapacityStep) -> dict[str, Any]:
     if parts[0] not in {"projects", "reservations"}:
         parts = ["reservations", *parts]
     found = dict(zip(parts[::2], parts[1::2], strict=False))
-    wanted: dict[str, Any] = {"name": found["reservations"]}
-    if "projects" in found:
-        wanted["project"] = found["projects"]
-    if step.zone is not None:
-        wanted["zones"] = [step.zone]
-    if "reservationBlocks" in found:
-        block: dict[str, Any] = {"name": found["reservationBlocks"]}
-        if "reservationSubBlocks" in found:
-            block["reservationSubBlock"] = {"name": found["reservationSubBlocks"]}
-        wanted["reservationBlock"] = block
-    return wanted
+    return data_part(
+        _FILE,
+        "reservation",
+        reservation=found["reservations"],
+        project=found.get("projects"),
+        zones=None if step.zone is None else [step.zone],
+        block=found.get("reservationBlocks"),
+        part=found.get("reservationSubBlocks"),
+    )

@@ -1,17 +1,19 @@
 """Resources of the Google provider, by type, from rendered arguments (`cloud_object`)."""
 
+from pathlib import Path
+from typing import Any
+
 import pulumi
 from pulumi_gcp import _utilities as gcp_sdk
 
-from gpufleet.components_base.cloud_object import CloudObject
+from gpufleet.components_base.cloud_object import CloudObject, CloudParts
 
-SERVICE = "gcp:projects/service:Service"
-PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
-SERVICE_ACCOUNT = "gcp:serviceaccount/account:Account"
-ROUTER = "gcp:compute/router:Router"
 ROUTER_NAT = "gcp:compute/routerNat:RouterNat"
 CLUSTER = "gcp:container/cluster:Cluster"
 RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
+
+
+_RESOURCES = Path(__file__).with_name("resources")
 
 
 class GcpObject(CloudObject):
@@ -20,3 +22,8 @@ class GcpObject(CloudObject):
     def defaults(self) -> pulumi.ResourceOptions:
         """As `CloudObject`."""
         return gcp_sdk.get_resource_opts_defaults()
+
+
+def gcp_parts(parent: pulumi.Resource, name: str, **known: Any) -> CloudParts[GcpObject]:
+    """Creates resources of `resources.yaml` below a component."""
+    return CloudParts(GcpObject, _RESOURCES, parent, name, known)

@@ -17,9 +17,11 @@ name (GoogleCloudPlatform/cluster-toolkit 1047080 and GKE documentation, multi-n
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from pathlib import Path
 from typing import Any
 
 from gpufleet.components_base.refused_arguments import refused_arguments
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import google_prefix
@@ -30,6 +32,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
+_FILE = Path(__file__).with_name("gpu_networks")
 NETWORK = "gcp:compute/network:Network"
 FIREWALL = "gcp:compute/firewall:Firewall"
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
@@ -124,16 +127,8 @@ def rdma_zones(pools: Iterable[Pool]) -> set[str]:
 
 def network_arguments(network: GpuNetwork, project: str | None) -> dict[str, Any]:
     """Arguments of the VPC."""
-    arguments: dict[str, Any] = {
-        "name": network.name,
-        "autoCreateSubnetworks": False,
-        "routingMode": "REGIONAL",
-    }
-    if network.mtu is not None:
-        arguments["mtu"] = network.mtu
-    if network.profile is not None:
-        arguments["networkProfile"] = f"projects/{project}/global/networkProfiles/{network.profile}"
-    return arguments
+    profile = network.profile and f"projects/{project}/global/networkProfiles/{network.profile}"
+    return data_part(_FILE, "network", name=network.name, mtu=network.mtu, profile=profile)
 
 
 def gpu_subnet_arguments(subnet: GpuSubnet, region: str) -> dict[str, Any]:
@@ -146,16 +141,8 @@ def firewall_arguments(network: GpuNetwork) -> dict[str, Any] | None:
     None for a RoCE network, for which Google's module has none."""
     if network.profile is not None:
         return None
-    return {
-        "name": f"{network.name}-internal",
-        "direction": "INGRESS",
-        "sourceRanges": [subnet.cidr for subnet in network.subnets],
-        "allows": [
-            {"protocol": "tcp", "ports": ["0-65535"]},
-            {"protocol": "udp", "ports": ["0-65535"]},
-            {"protocol": "icmp"},
-        ],
-    }
+    ranges = [subnet.cidr for subnet in network.subnets]
+    return data_part(_FILE, "firewall", name=network.name, ranges=ranges)
 
 
 def refused_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -233,9 +220,6 @@ def _validate_range(declared: GpuNetworks, place: str) -> Iterable[Finding]:
         )
 
 
-NETWORK_VERSION = "networking.gke.io/v1"
-
-
 def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
     """All networks of the pools' nodes besides the first, in the order of their interfaces."""
     found: dict[GpuInterface, None] = {}
@@ -255,24 +239,6 @@ def validate_networks(
 
 def network_objects(network: GpuInterface, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:
     """The pair of objects for one network; `vpc` and `subnet` may be outputs."""
-    return (
-        {
-            "apiVersion": NETWORK_VERSION,
-            "kind": "GKENetworkParamSet",
-            "metadata": {"name": network.name},
-            "spec": {"vpc": vpc, "vpcSubnet": subnet, "deviceMode": network.device_mode},
-        },
-        {
-            "apiVersion": NETWORK_VERSION,
-            "kind": "Network",
-            "metadata": {"name": network.name},
-            "spec": {
-                "type": "Device",
-                "parametersRef": {
-                    "group": "networking.gke.io",
-                    "kind": "GKENetworkParamSet",
-                    "name": network.name,
-                },
-            },
-        },
-    )
+    named = {"name": network.name}
+    parameters = {**named, "vpc": vpc, "subnet": subnet, "mode": network.device_mode}
+    return data_part(_FILE, "parameters", **parameters), data_part(_FILE, "attachment", **named)

@@ -18,9 +18,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from gpufleet.catalogue.edition import read_rows
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import FabricRequest
@@ -31,9 +31,7 @@ from gpufleet.spec.pool import Fabric
 _rules = rules_in(__file__)
 
 REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
-LIBRARIES = "/home/kubernetes/bin/nvidia/lib64"
-"""Directory of a node for the driver's libraries (GKE) and NCCL's plugin (the installers)."""
-_LIBRARY_PATH = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
+_FILE = Path(__file__).with_name("gpudirect")
 _INJECTOR = "nri_device_injector/nri-device-injector.yaml"
 INSTALLERS = {
     Fabric.TCPX: ("gpudirect-tcpx/nccl-tcpx-installer.yaml", _INJECTOR),
@@ -42,28 +40,6 @@ INSTALLERS = {
 }
 """Fabric -> manifests with NCCL's plugin for nodes, and devices for unprivileged pods."""
 _A4X = ("gpudirect-rdma/nccl-rdma-installer-a4x.yaml",)
-
-_TCPX_DAEMON = {
-    "name": "tcpx-daemon",
-    "command": [
-        "/tcpgpudmarxd/build/app/tcpgpudmarxd",
-        "--gpu_nic_preset",
-        "a3vm",
-        "--gpu_shmem_type",
-        "fd",
-        "--uds_path",
-        "/run/tcpx",
-        "--setup_param",
-        '\\"--verbose 128 2 0 \\"',
-    ],
-    "securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
-}
-_ENTRY = "/fts/entrypoint_rxdm_container.sh"
-_TCPXO_DAEMON = {
-    "name": "tcpxo-daemon",
-    "command": ["/bin/sh", "-c"],
-    "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_BIND_SERVICE"]}},
-}
 
 
 def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -97,67 +73,19 @@ def gpudirect_request(pool: Pool) -> FabricRequest:
         "networking.gke.io/interfaces": json.dumps(interfaces),
     }
     if pool.fabric is Fabric.RDMA:
-        return _rdma(annotations)
-    return _tcp(pool, annotations)
-
-
-def _rdma(annotations: dict[str, str]) -> FabricRequest:
-    volumes = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
-    return FabricRequest(
-        annotations=annotations,
-        env=[_LIBRARY_PATH],
-        mounts=[_mount("nvidia", "/usr/local/nvidia"), _mount("gib", "/usr/local/gib"), _SHM],
-        volumes=[*(_folder(*one) for one in volumes.items()), _SHARED_MEMORY],
-    )
-
-
-def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
-    """The annotation by which the injector finds the daemon's container names it."""
-    faster = pool.fabric is Fabric.TCPXO
-    release = RELEASES[pool.fabric.value][plugin_version(pool, pool.fabric.value)]
-    daemon: dict[str, Any] = {
-        **(_TCPXO_DAEMON if faster else _TCPX_DAEMON),
-        "image": release.daemon,
-    }
+        return FabricRequest(annotations=annotations, **data_part(_FILE, "rdma"))
+    kind = pool.fabric.value
+    release = RELEASES[kind][plugin_version(pool, kind)]
+    asked = data_part(_FILE, kind, image=release.daemon, arguments=release.daemon_arguments)
+    asked["env"] += [{"name": name, "value": text} for name, text in release.env.items()]
     devices = [f"/dev/nvidia{index}" for index in range(pool.gpus_per_node)]
     devices += ["/dev/nvidiactl", "/dev/nvidia-uvm"]
-    volumes = {"libraries": LIBRARIES, "sys": "/sys", "proc-sys": "/proc/sys"}
-    env = [_LIBRARY_PATH]
-    libraries = _mount("libraries", "/usr/local/nvidia/lib64")
-    mounts, of_daemon = [libraries], [libraries]
-    if faster:
+    if pool.fabric is Fabric.TCPXO:
         devices.append("/dev/dmabuf_import_helper")
-        volumes["aperture-devices"] = "/dev/aperture_devices"
-        mounts.append(_mount("aperture-devices", "/dev/aperture_devices"))
-        llcm = {"name": "NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY", "value": "/dev/aperture_devices"}
-        env = [_LIBRARY_PATH, llcm]
-        arguments = release.daemon_arguments
-        daemon["args"] = [f"chmod 755 {_ENTRY} && exec {_ENTRY} {arguments}"]
-    else:
-        volumes["tcpx-socket"] = "/run/tcpx"
-        mounts.append(_mount("tcpx-socket", "/tmp"))  # noqa: S108 - the path of NCCL's plugin
-        of_daemon.append(_mount("tcpx-socket", "/run/tcpx"))
-    of_daemon += [_mount("sys", "/hostsysfs"), _mount("proc-sys", "/hostprocsysfs")]
     listed = "".join(f"- path: {device}\n" for device in devices)
-    return FabricRequest(
-        annotations={**annotations, f"devices.gke.io/container.{daemon['name']}": listed},
-        env=[*env, *({"name": name, "value": text} for name, text in release.env.items())],
-        mounts=[*mounts, _SHM],
-        volumes=[*(_folder(*one) for one in volumes.items()), _SHARED_MEMORY],
-        sidecars=[{**daemon, "env": [_LIBRARY_PATH], "volumeMounts": of_daemon}],
-    )
-
-
-def _mount(name: str, path: str) -> dict[str, Any]:
-    return {"name": name, "mountPath": path}
-
-
-def _folder(name: str, path: str) -> dict[str, Any]:
-    return {"name": name, "hostPath": {"path": path}}
-
-
-_SHM = _mount("shared-memory", "/dev/shm")  # noqa: S108 - NCCL's own path
-_SHARED_MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
+    # The annotation by which the injector finds the daemon's container names it.
+    annotations[f"devices.gke.io/container.{kind}-daemon"] = listed
+    return FabricRequest(annotations=annotations, **asked)
 
 
 @dataclass(frozen=True, slots=True)

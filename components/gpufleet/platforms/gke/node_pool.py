@@ -20,7 +20,7 @@ from gpufleet.platforms.gke.connection import (
     GkeConnection,
     gke_connection,
 )
-from gpufleet.platforms.gke.gcp_objects import RESOURCE_POLICY, GcpObject
+from gpufleet.platforms.gke.gcp_objects import RESOURCE_POLICY, GcpObject, gcp_parts
 from gpufleet.platforms.gke.gpu_networks import validate_networks
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.names import NODE_POOL
@@ -128,13 +128,10 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
         """The policy that places a slice's hosts, if the node pool itself cannot express it."""
         if step.name not in plan.policies:
             return {}
-        policy = GcpObject(
-            RESOURCE_POLICY,
-            f"{name}-{step.name or 'pool'}-placement",
-            {**plan.policies[step.name], **_project(plan.connection)},
-            pulumi.ResourceOptions(parent=self),
-            outputs=("name",),
-        )
+        wanted = {**plan.policies[step.name], **_project(plan.connection)}
+        called = f"{step.name or 'pool'}-placement"
+        made = gcp_parts(self, name)
+        policy = made.made(RESOURCE_POLICY, called, wanted, outputs=("name",))
         return {"placementPolicy": {"type": "COMPACT", "policyName": policy.output("name")}}
 
 

@@ -6,8 +6,10 @@ service account).
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.layout_waves import group_labels
@@ -45,6 +47,7 @@ EFFECTS = {
 """Kubernetes' taint effects in GKE's form."""
 _SHARED = {"timeSlicing": "TIME_SHARING", "mig": "TIME_SHARING", "mps": "MPS"}
 """Names of a pool's shares, if GPUs or partitions are shared."""
+_FILE = Path(__file__).with_name("node_pools")
 SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 """Sizes are set once and then belong to the autoscaler."""
 
@@ -83,30 +86,74 @@ def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[st
 def _node_pool(
     pool: Pool, shape: GkeShape, step: CapacityStep, prefix: str, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    options = shape.options
-    arguments: dict[str, Any] = {
-        "name": node_pool_name(pool, step, prefix),
-        "initialNodeCount": _per_zone_start(pool, shape),
-        "autoscaling": _autoscaling(pool, shape, step),
-        "management": _management(pool, shape, step),
-        **_upgrade(shape, step),
-        "nodeConfig": _node_config(pool, shape, step, labels),
-        "networkConfig": _network(shape),
-    }
-    zones = step_zones(shape, step)
-    if zones:
-        arguments["nodeLocations"] = zones
-    if options.max_pods is not None:
-        arguments["maxPodsPerNode"] = options.max_pods
-    if step.queued:
-        arguments["queuedProvisioning"] = {"enabled": True}
-    slice_ = tpu_slice(pool)
-    if placed_topology(pool) is not None:
-        arguments["placementPolicy"] = {"type": "COMPACT", "policyName": arguments["name"]}
-    elif slice_ is not None and slice_.hosts > 1:
-        arguments["placementPolicy"] = {"type": "COMPACT", "tpuTopology": slice_.topology}
-    elif options.compact_placement:
-        arguments["placementPolicy"] = {"type": "COMPACT"}
+    options, accelerator = shape.options, gke_accelerator(pool)
+    name, zones = node_pool_name(pool, step, prefix), step_zones(shape, step)
+    memory = None if pool.spec.kubelet is None else pool.spec.kubelet.memory_manager
+    policies = {} if pool.spec.kubelet is None else manager_policies(pool.spec.kubelet)
+    topology = [policies.get(f"topologyManager{key}") for key in ("Policy", "Scope")]
+    strategy, surge = upgrade_strategy(options, step), options.upgrade
+    surges = strategy is UpgradeStrategy.SURGE
+    repair, raw, cache = wanted_repair(pool, options), raw_ssds(options), options.image_cache
+    row, interval = pool.machines[0].instance, options.maintenance_interval
+    placed, tpus = placed_topology(pool) is not None, tpu_slice(pool)
+    hosts = tpus is not None and tpus.hosts > 1 and not placed
+    arguments = data_part(
+        _FILE,
+        "nodePool",
+        name=name,
+        start=_per_zone_start(pool, shape),
+        **_limits(pool, shape, step),
+        repair=not (step.flex_start or step.queued) if repair is None else repair,
+        auto_upgrade=options.auto_upgrade is not False,
+        strategy=_STRATEGIES.get(strategy),
+        max_surge=surge.max_surge if surges else None,
+        max_unavailable=surge.max_unavailable if surges else None,
+        machine_type=shape.machine_type,
+        accelerators=[accelerator] if accelerator else None,
+        labels={**group_labels(pool), **_node_labels(shape, step)},
+        # GKE adds the GPU taint, but it must also be written: otherwise the provider would see a
+        # difference at every update. Only GKE sets that of Arm nodes.
+        taints=[
+            {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
+            for taint in pool.taints
+            if taint not in GKE_TAINTS
+        ],
+        image_type=shape.image_type,
+        disk_gib=pool.spec.disk.size_gib,
+        disk_type=shape.disk_type,
+        reservation_type=step.reservation_type,
+        reservation_key=None if step.reservation is None else RESERVATION_KEY,
+        reservations=None if step.reservation is None else [step.reservation],
+        secure_boot=shape.secure_boot,
+        gvnic=shape.image_type.startswith("COS"),
+        resource_labels=resource_labels(labels) if labels else None,
+        spot=step.spot or None,
+        flex_start=step.flex_start or None,
+        longest=None if step.max_run_seconds is None else f"{step.max_run_seconds}s",
+        raw_disks=shape.local_ssds if raw else None,
+        joined_disks=None if raw else shape.local_ssds,
+        streaming=options.image_streaming or cache is not None,
+        caches=[{"diskImage": cache, "mode": "CONTAINER_IMAGE_CACHE"}] if cache else None,
+        kubelet=policies or memory,
+        cpu_policy=policies.get("cpuManagerPolicy"),
+        pids_limit=policies.get("podPidsLimit"),
+        topology=any(topology),
+        topology_policy=topology[0],
+        topology_scope=topology[1],
+        memory_policy=memory and memory.value.title(),
+        kms_key=options.kms_key,
+        interval=interval and MAINTENANCE_INTERVALS[interval],
+        confidential=options.confidential and row is not None,
+        confidential_type=None if row is None else row.confidential,
+        fast_socket=options.fast_socket,
+        network_profile="auto" if shape.automatic_networks else None,
+        zones=zones or None,
+        max_pods=options.max_pods,
+        queued=step.queued,
+        compact=placed or hosts or options.compact_placement,
+        policy=name if placed else None,
+        topology_of_tpus=tpus.topology if tpus is not None and hosts else None,
+    )
     return merged(arguments, options.node_pool)
 
 
@@ -126,105 +173,16 @@ def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
     return pool.spec.nodes.min if one else 0
 
 
-def _autoscaling(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
+def _limits(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
     """Flex start of TPUs accepts only limits of a zone, and a slice is in one zone: both limits are
     equal there (cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`, line 110)."""
-    low, high = pool.spec.nodes.min, pool.spec.nodes.max
-    policy = shape.options.location_policy.upper()
+    bounds = {"low": pool.spec.nodes.min, "high": pool.spec.nodes.max}
     tpu_flex = step.flex_start and is_tpu(pool) and len(step_zones(shape, step)) == 1
-    if shape.options.limits == "perZone" or tpu_flex:
-        return {"minNodeCount": low, "maxNodeCount": high, "locationPolicy": policy}
-    return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
-
-
-def _management(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, bool]:
-    options, dynamic = shape.options, step.flex_start or step.queued
-    declared = wanted_repair(pool, options)
-    repair = not dynamic if declared is None else declared
-    return {"autoRepair": repair, "autoUpgrade": options.auto_upgrade is not False}
-
-
-def _upgrade(shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
-    """Without `upgradeSettings` the API chooses short-lived upgrades for flex start and queued
-    capacity. The provider does not accept that value (its own schema, `provider_inputs`), and
-    Google's own module omits the block (terraform-google-kubernetes-engine PR 2352)."""
-    strategy = upgrade_strategy(shape.options, step)
-    if strategy is UpgradeStrategy.SHORT_LIVED:
-        return {}
-    settings: dict[str, Any] = {"strategy": _STRATEGIES[strategy]}
-    if strategy is UpgradeStrategy.SURGE:
-        upgrade = shape.options.upgrade
-        settings |= {"maxSurge": upgrade.max_surge, "maxUnavailable": upgrade.max_unavailable}
-    return {"upgradeSettings": settings}
-
-
-def _node_config(
-    pool: Pool, shape: GkeShape, step: CapacityStep, labels: Mapping[str, str]
-) -> dict[str, Any]:
-    options, accelerator = shape.options, gke_accelerator(pool)
-    config: dict[str, Any] = {
-        "machineType": shape.machine_type,
-        **({"guestAccelerators": [accelerator]} if accelerator else {}),
-        "labels": {**group_labels(pool), **_node_labels(shape, step)},
-        # GKE adds the GPU taint, but it must also be written: otherwise the provider would see a
-        # difference at every update. Only GKE sets that of Arm nodes.
-        "taints": [
-            {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
-            for taint in pool.taints
-            if taint not in GKE_TAINTS
-        ],
-        "imageType": shape.image_type,
-        "diskSizeGb": pool.spec.disk.size_gib,
-        "diskType": shape.disk_type,
-        "metadata": {"disable-legacy-endpoints": "true"},
-        "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
-        "reservationAffinity": _affinity(step),
-        "shieldedInstanceConfig": {
-            "enableIntegrityMonitoring": True,
-            "enableSecureBoot": shape.secure_boot,
-        },
-        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
-    }
-    if shape.image_type.startswith("COS"):
-        # "Nodes must use a Container-Optimized OS node image" (GKE, how-to/using-gvnic).
-        config["gvnic"] = {"enabled": True}
-    if labels:
-        config["resourceLabels"] = resource_labels(labels)
-    config |= _purchase(step)
-    config |= _disks(shape)
-    if kubelet := _kubelet(pool):
-        config["kubeletConfig"] = kubelet
-    if options.kms_key is not None:
-        config["bootDiskKmsKey"] = options.kms_key
-    if options.maintenance_interval is not None:
-        interval = MAINTENANCE_INTERVALS[options.maintenance_interval]
-        config["hostMaintenancePolicy"] = {"maintenanceInterval": interval}
-    if options.confidential and (row := pool.machines[0].instance) is not None:
-        kind = row.confidential
-        config["confidentialNodes"] = {"enabled": True, "confidentialInstanceType": kind}
-    if options.fast_socket:
-        config["fastSocket"] = {"enabled": True}
-    return config
-
-
-def _kubelet(pool: Pool) -> dict[str, Any]:
-    """Google's provider writes the memory manager's policy in the kubelet's form, `Static` or
-    `None` (terraform-provider-google e03b762 `google/services/container/node_config.go`)."""
-    declared = pool.spec.kubelet
-    if declared is None:
-        return {}
-    fields = manager_policies(declared)
-    config = {key: fields[key] for key in ("cpuManagerPolicy", "podPidsLimit") if key in fields}
-    topology = {
-        name: fields[key]
-        for name, key in (("policy", "topologyManagerPolicy"), ("scope", "topologyManagerScope"))
-        if key in fields
-    }
-    if topology:
-        config["topologyManager"] = topology
-    if declared.memory_manager is not None:
-        config["memoryManager"] = {"policy": declared.memory_manager.value.title()}
-    return config
+    by_zone = {f"zone_{key}": number for key, number in bounds.items()}
+    none = dict.fromkeys((*bounds, *by_zone))
+    zonal = shape.options.limits == "perZone" or tpu_flex
+    policy = shape.options.location_policy.upper()
+    return {**none, **(by_zone if zonal else bounds), "location_policy": policy}
 
 
 def _node_labels(shape: GkeShape, step: CapacityStep) -> dict[str, str]:
@@ -232,46 +190,6 @@ def _node_labels(shape: GkeShape, step: CapacityStep) -> dict[str, str]:
     if shape.automatic_networks:
         labels |= NETWORK_DRA_LABEL
     return labels
-
-
-def _affinity(step: CapacityStep) -> dict[str, Any]:
-    affinity: dict[str, Any] = {"consumeReservationType": step.reservation_type}
-    if step.reservation is not None:
-        affinity |= {"key": RESERVATION_KEY, "values": [step.reservation]}
-    return affinity
-
-
-def _purchase(step: CapacityStep) -> dict[str, Any]:
-    bought: dict[str, Any] = {}
-    if step.spot:
-        bought["spot"] = True
-    if step.flex_start:
-        bought["flexStart"] = True
-    if step.max_run_seconds is not None:
-        bought["maxRunDuration"] = f"{step.max_run_seconds}s"
-    return bought
-
-
-def _disks(shape: GkeShape) -> dict[str, Any]:
-    options = shape.options
-    disks: dict[str, Any] = {}
-    if shape.local_ssds:
-        raw = raw_ssds(options)
-        key = "localNvmeSsdBlockConfig" if raw else "ephemeralStorageLocalSsdConfig"
-        disks[key] = {"localSsdCount": shape.local_ssds}
-    if options.image_streaming or options.image_cache is not None:
-        disks["gcfsConfig"] = {"enabled": True}
-    if options.image_cache is not None:
-        cache = {"diskImage": options.image_cache, "mode": "CONTAINER_IMAGE_CACHE"}
-        disks["secondaryBootDisks"] = [cache]
-    return disks
-
-
-def _network(shape: GkeShape) -> dict[str, Any]:
-    network: dict[str, Any] = {"enablePrivateNodes": True}
-    if shape.automatic_networks:
-        network["acceleratorNetworkProfile"] = "auto"
-    return network
 
 
 def gke_accelerator(pool: Pool) -> dict[str, Any] | None:
@@ -289,19 +207,15 @@ def gke_accelerator(pool: Pool) -> dict[str, Any] | None:
     driver = "DEFAULT" if served else "INSTALLATION_DISABLED"
     if pool.spec.gke is not None and pool.spec.gke.driver_version == "latest":
         driver = "LATEST"
-    entry: dict[str, Any] = {
-        "type": row.gke_accelerator_type,
-        "count": pool.gpus_per_node,
-        "gpuDriverInstallationConfig": {"gpuDriverVersion": driver},
-    }
     # GKE fills every GPU with the one profile; compile has refused other layouts.
-    size = next(iter(partition.slices), None) if served else None
-    clients = partition.replicas if served else 1
-    if size is not None:
-        entry["gpuPartitionSize"] = size
-    if clients > 1:
-        entry["gpuSharingConfig"] = {
-            "gpuSharingStrategy": _SHARED[partition.mode],
-            "maxSharedClientsPerGpu": clients,
-        }
-    return entry
+    shared = served and partition.replicas > 1
+    return data_part(
+        _FILE,
+        "accelerator",
+        type=row.gke_accelerator_type,
+        count=pool.gpus_per_node,
+        driver=driver,
+        size=next(iter(partition.slices), None) if served else None,
+        clients=partition.replicas if shared else None,
+        strategy=_SHARED[partition.mode] if shared else None,
+    )

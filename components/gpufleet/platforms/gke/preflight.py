@@ -64,16 +64,8 @@ def ask_cluster(
     imported; returns its zones."""
     cluster, project = fleet.spec.cluster, google.project
     region = cluster.region
-    found: Any = answers.answer(
-        _finding("cluster-not-found", found=cluster.name, region=region, project=project),
-        google.ask,
-        "clusters",
-        "get_cluster",
-        "cluster.name",
-        f"cluster {cluster.name}",
-        "container.clusters.get",
-        name=f"projects/{project}/locations/{region}/clusters/{cluster.name}",
-    )
+    missing = _finding("cluster-not-found", found=cluster.name, region=region, project=project)
+    found: Any = google.answer("cluster", missing, name=cluster.name, region=region)
     if found is None:
         return []
     answers.findings += _differences(fleet, found)
@@ -187,35 +179,16 @@ def ask_reservation(
             f"{path}.zone", question, "no zone is declared", "write the reservation's zone"
         )
         return
-    place = {"project": project, "zone": zone, "reservation": name}
-    found: Any = answers.answer(
-        _finding(
-            "reservation-not-found", path, name=name, zone=zone, project=project, found=reserved.id
-        ),
-        google.ask,
-        "reservations",
-        "get",
-        f"{path}.id",
-        question,
-        "compute.reservations.get",
-        **place,
-    )
+    place = {"project": project, "zone": zone, "name": name}
+    missing = _finding("reservation-not-found", path, **place, found=reserved.id)
+    found: Any = google.answer("reservation", missing, path=path, question=question, **place)
     if found is None:
         return
     answers.findings += _shape(pool, path, found)
     room, what = _room(found), f"reservation {name}"
     for block in reserved.blocks:
-        answer: Any = answers.answer(
-            _finding("reservation-block-not-found", path, name=name, found=block),
-            google.ask,
-            "reservationBlocks",
-            "get",
-            f"{path}.blocks",
-            f"block {block} of {name}",
-            "compute.reservationBlocks.get",
-            reservation_block=block,
-            **place,
-        )
+        missing = _finding("reservation-block-not-found", path, name=name, found=block)
+        answer: Any = google.answer("reservationBlock", missing, path=path, block=block, **place)
         if answer is None:
             return
         resource: Any = answer.resource

@@ -6,10 +6,12 @@ several hosts: GKE documentation, plan TPUs on GKE; workload policies: the same,
 2026-11-21).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 
@@ -23,9 +25,10 @@ TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
 class _Family:
     """Slices of a machine family."""
 
+    family: str
     accelerator: str
     """Value of the accelerator label."""
-    planes: tuple[str, ...] = ()
+    planes: Sequence[str] = ()
     """Topologies of several hosts, if they are two-dimensional."""
     most_chips: int = 0
     """Chips of the largest slice, if slices are cuboids."""
@@ -39,20 +42,8 @@ class _Family:
         return 2 if self.planes or not self.most_chips else 3
 
 
-_PLANES = ("2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
-_FAMILIES = {
-    "ct3": _Family("tpu-v3-device"),
-    "ct3p": _Family(
-        "tpu-v3-slice",
-        planes=("4x4", "4x8", "8x8", "8x16", "16x16", "16x32", "32x32"),
-        one_host=False,
-    ),
-    "ct4p": _Family("tpu-v4-podslice", most_chips=8 * 16 * 16),
-    "ct5lp": _Family("tpu-v5-lite-podslice", planes=_PLANES),
-    "ct5p": _Family("tpu-v5p-slice", most_chips=16 * 16 * 24),
-    "ct6e": _Family("tpu-v6e-slice", planes=_PLANES),
-    "tpu7x": _Family("tpu7x", most_chips=16 * 16 * 36, workload_policy=True),
-}
+_ROWS = read_rows(Path(__file__).parent, "tpu_families")
+_FAMILIES = {row["family"]: _Family(**row) for row in _ROWS}
 
 _ONE_HOST = {
     (2, 1): "1x1",

@@ -24,11 +24,6 @@ PROVISION_TIME = "30m"
 _EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
 
 
-def scaled_on_openshift(pools: Sequence[Pool]) -> list[Pool]:
-    """Pools whose machines an autoscaler adds and removes."""
-    return [p for p in pools if makes_machines(p) and openshift_shape(p).scaled]
-
-
 def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[str, Any] | None:
     """The object; None if no pool of the fleet is scaled.
 
@@ -36,7 +31,7 @@ def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[
     slices of mixed MIG never. They cover all pools together, including fixed ones, as the
     autoscaler counts every node with the accelerator's label.
     """
-    scaled = scaled_on_openshift(pools)
+    scaled = [p for p in pools if makes_machines(p) and openshift_shape(p).scaled]
     if not scaled:
         return None
     limits = _gpu_limits(pools)

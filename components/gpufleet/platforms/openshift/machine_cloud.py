@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.paths import values_at
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -26,6 +28,8 @@ cloud's data about the type, and require it by hand for a type that they do not 
 openshift/machine-api-provider-gcp 00650f7 `pkg/cloud/gcp/actuators/machineset/controller.go`)."""
 
 
+MACHINES = Path(__file__).with_name("machines")
+"""Data file of machines of every infrastructure."""
 MachinePlace = Mapping[str, Any]
 """Location of machines, which only the cluster knows: a connection in the spelling of files,
 besides `region` and `tags` of the declaration. Values may be Outputs."""
@@ -101,6 +105,14 @@ class MachineCloud(ABC):
         memory = None if machine.memory_bytes is None else machine.memory_bytes >> 20
         found = {VCPU_ANNOTATION: machine.vcpu, MEMORY_ANNOTATION: memory}
         return {key: str(value) for key, value in found.items() if value is not None}
+
+
+def first_at(machine: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
+    """Field of a connection -> the first value at its path in a machine; None: there is none."""
+    return {
+        key: next((value for _, value in values_at(machine, path)), None)
+        for key, path in paths.items()
+    }
 
 
 def named_zones(pool: GpuPool) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ def openshift_shape(pool: Pool) -> OpenShiftShape:
     """The shape of a pool whose machines can be created."""
     options = options_of(pool)
     whole = RESOURCES[pool.gpu.vendor]
-    accelerator = accelerator_name(pool) if pool.advertised.get(whole, 0) > 0 else None
+    # The kind of GPU in limits of the autoscaler.
+    kind = f"nvidia-{pool.gpu.key.lower()}"
+    accelerator = kind if pool.advertised.get(whole, 0) > 0 else None
     offered = {name: count for name, count in sorted(pool.advertised.items()) if count > 0}
     # With several resources, the most plentiful: the rules refuse scaling such pools from zero.
     resource = max(offered, key=lambda name: offered[name], default=None)
@@ -92,11 +94,6 @@ def _max_unhealthy(pool: Pool, declared: MachineHealth) -> int | str:
     if floor.percent is not None and policy.at_once is None:
         return f"{100 - floor.percent}%"
     return policy.allowed_between(pool.nodes.minimum, most)
-
-
-def accelerator_name(pool: Pool) -> str:
-    """`nvidia-l4`: the kind of GPU in limits of the autoscaler."""
-    return f"nvidia-{pool.gpu.key.lower()}"
 
 
 def capacity_annotations(pool: Pool) -> dict[str, str]:

@@ -10,11 +10,13 @@ b2522f6 `pkg/controller/vsphere/reconciler.go`. Both read 2026-11-23.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
+    MACHINES,
     MANIFEST,
     USER_DATA,
     MachineCloud,
@@ -59,25 +61,21 @@ class OnVsphere(MachineCloud):
         if zone is not None:
             place = {**place, **place["failureDomains"][zone]}
         options = vsphere_options(pool)
-        workspace = {
-            "server": place["server"],
-            "datacenter": place["datacenter"],
-            "datastore": options.datastore or place.get("datastore"),
-            "folder": options.folder or place.get("folder"),
-            "resourcePool": place.get("resourcePool"),
-            # DRS group for machines, if a failure domain is a group of hosts.
-            "vmGroup": place.get("vmGroup"),
-        }
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "network": {"devices": [{"networkName": place["network"]}]},
-            **vsphere_machine(pool),
-            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
-            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
-            "snapshot": "",
-            "workspace": {key: value for key, value in workspace.items() if value is not None},
-        }
+        around = data_part(
+            MACHINES,
+            "vsphereCluster",
+            credentials=place.get("credentialsSecret", CREDENTIALS),
+            user_data=place.get("userDataSecret", USER_DATA),
+            server=place["server"],
+            datacenter=place["datacenter"],
+            datastore=options.datastore or place.get("datastore"),
+            folder=options.folder or place.get("folder"),
+            pool=place.get("resourcePool"),
+            group=place.get("vmGroup"),
+        )
+        network = {"devices": [{"networkName": place["network"]}]}
+        head = {"apiVersion": API_VERSION, "kind": KIND, "network": network}
+        return {**head, **vsphere_machine(pool), **around}
 
     def capacity(self, pool: Pool) -> Mapping[str, str]:
         return {}  # the machine API writes them from `numCPUs` and `memoryMiB`
@@ -177,17 +175,8 @@ def _device(adapter: OpenShiftNetwork) -> MANIFEST:
 
 
 def _placeholders(domain: str) -> dict[str, str]:
-    """Placeholders for values that only the cluster has. `envsubst` and Flux fill them in. An API
-    server refuses a file that still contains one."""
     end = f"_{domain.upper().replace('-', '_')}" if domain else ""
-    return {
-        "server": f"${{VCENTER{end}}}",
-        "datacenter": f"${{DATACENTER{end}}}",
-        "network": f"${{NETWORK{end}}}",
-        "datastore": f"${{DATASTORE{end}}}",
-        "folder": f"${{FOLDER{end}}}",
-        "resourcePool": f"${{RESOURCE_POOL{end}}}",
-    }
+    return data_part(MACHINES, "vspherePlaceholders", end=end)
 
 
 def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:

@@ -238,15 +238,12 @@ def _own(
 
 
 def _place(connection: Mapping[str, Any], options: VsphereOptions) -> dict[str, Any]:
+    given = {"network": connection.get("network"), "adapter": connection.get("networkAdapter")}
     place: dict[str, Any] = {
         "datacenter": connection["datacenter"],
         "cluster": connection["computeCluster"],
         "resourcePool": connection.get("resourcePool"),
-        **({} if options.networks else _first_adapter(connection)),
+        **({} if options.networks else given),
         **place_inputs(options),
     }
     return {key: value for key, value in place.items() if value is not None}
-
-
-def _first_adapter(connection: Mapping[str, Any]) -> dict[str, Any]:
-    return {"network": connection.get("network"), "adapter": connection.get("networkAdapter")}

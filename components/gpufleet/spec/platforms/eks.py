@@ -1,9 +1,9 @@
 """Settings of a pool for EKS only."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import KmsKeyArn, SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
@@ -78,15 +78,6 @@ class EksOptions(SpecModel):
     launch_template: Raw = Field(default_factory=dict[str, Any])
     """Raw arguments of the launch template in the spelling of `aws:ec2/launchTemplate`, merged
     last. Lists are replaced."""
-
-    @model_validator(mode="after")
-    def _one_image(self) -> Self:
-        if self.ami_id is not None and self.release_version is not None:
-            raise ValueError(
-                f"amiId {self.ami_id} and releaseVersion {self.release_version} are both given: an "
-                "image of your own has no release; keep one"
-            )
-        return self
 
 
 class EksSystemNodes(SpecModel):

@@ -76,16 +76,6 @@ class ExistingOptions(SpecModel):
         chosen = [key for key, there in self._selectors().items() if there]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} choose the nodes; write one of them")
-        if self.labels_by is LabelsBy.APPLY and not self.nodes:
-            raise ValueError(
-                "labels are applied to nodes by their names: name them under `nodes`, or write "
-                "`labelsBy: rule` or `commands`"
-            )
-        if self.labels_by is LabelsBy.RULE and (self.labels or self.product):
-            raise ValueError(
-                "a NodeFeatureRule sees names and devices of a node, and none of its labels: "
-                "choose the nodes by `namePattern` or `nodes`, or write `labelsBy: commands`"
-            )
         return self
 
     def _selectors(self) -> dict[str, bool]:

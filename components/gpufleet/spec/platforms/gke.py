@@ -140,12 +140,6 @@ class GkeOptions(SpecModel):
     """Raw arguments of the node pool in the spelling of `gcp:container/nodePool`, merged last.
     Lists are replaced."""
 
-    @model_validator(mode="after")
-    def _streams(self) -> Self:
-        if self.image_cache is not None and self.image_streaming is False:
-            raise ValueError("imageCache needs image streaming; leave imageStreaming out")
-        return self
-
 
 class GkeSystemNodes(SpecModel):
     """The node pool on which controllers run."""

@@ -4,9 +4,9 @@ Fields and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`;
 volumes: Amazon EBS user guide, read 2026-11-23.
 """
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gpufleet.spec.base import KmsKeyArn
 from gpufleet.spec.platforms.eks import AmiId
@@ -35,20 +35,3 @@ class OpenShiftAwsOptions(OpenShiftMachineOptions):
     """`dedicated`: hardware without other accounts. Default default."""
     metadata_tokens: Literal["required", "optional"] = "required"
     """Whether the instance metadata service requires a session token. Default required."""
-
-    @model_validator(mode="after")
-    def _fitting(self) -> Self:
-        if self.volume_type == "io1" and self.iops is None:
-            raise ValueError("volumeType io1 needs iops; write iops: 3000, or volumeType: gp3")
-        if self.volume_type == "gp2" and self.iops is not None:
-            raise ValueError(f"a gp2 volume takes no iops, found {self.iops}; write gp3 or io1")
-        if self.volume_type != "gp3" and self.throughput_mib is not None:
-            raise ValueError(
-                f"throughputMib {self.throughput_mib} is of gp3 volumes only, and volumeType is "
-                f"{self.volume_type}"
-            )
-        if self.placement_group_partition is not None and self.placement_group is None:
-            raise ValueError(
-                f"placementGroupPartition {self.placement_group_partition} needs placementGroup"
-            )
-        return self

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere_devices import (
@@ -149,14 +149,6 @@ class VsphereNics(SpecModel):
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=8)] = ()
     """Devices of each machine, at the same addresses on every host: a host then has one such
     machine."""
-
-    @model_validator(mode="after")
-    def _named_once(self) -> Self:
-        if bool(self.device_ids) == bool(self.pci_addresses):
-            raise ValueError("write deviceIds or pciAddresses, one of them")
-        if self.pci_addresses and (self.hardware_label or self.count > 1):
-            raise ValueError("hardwareLabel and count go with deviceIds: remove them")
-        return self
 
 
 class VspherePlaceOptions(SpecModel):

@@ -27,7 +27,6 @@ def finding_as_dict(one: Finding) -> dict[str, Any]:
         "usdPerMonth": None if money is None else money.usd_per_month,
         "money": None if money is None else money.kind.value,
         "patch": [dict(operation) for operation in offered(one)],
-        "create": [creation.manifest for creation in one.creates],
         "fingerprint": fingerprint(one),
         "waiver": _waiver(one.waiver),
     }

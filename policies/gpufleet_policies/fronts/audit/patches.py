@@ -1,11 +1,10 @@
-"""Changes that fix findings: one patch for each object, and new objects to create."""
+"""Changes that fix findings: one patch for each object."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.findings import Finding
-from gpufleet.findings.remediation import Creation
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.resolve.json_patch import Operation
 
@@ -24,8 +23,6 @@ class ObjectPatch:
     object: str
     rules: tuple[str, ...]
     operations: tuple[Operation, ...]
-    creates: tuple[Creation, ...] = ()
-    """Objects to create in addition."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -35,7 +32,6 @@ class ObjectPatch:
             "object": self.object,
             "rules": list(self.rules),
             "patch": [dict(operation) for operation in self.operations],
-            "create": [creation.manifest for creation in self.creates],
         }
 
 
@@ -45,20 +41,17 @@ def object_patches(
     """The patch of each object that has one, of the chosen findings, in the order of the inputs."""
     found: dict[tuple[str, int, str], list[Finding]] = {}
     for one in filter(chosen, result.findings):
-        if offered(one) or one.creates:
+        if offered(one):
             locator = one.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
-        ObjectPatch(
-            file,
-            line,
-            name,
-            tuple(dict.fromkeys(one.code for one in findings)),
-            _operations(findings),
-            tuple(creation for one in findings for creation in one.creates),
-        )
+        ObjectPatch(file, line, name, _codes(findings), _operations(findings))
         for (file, line, name), findings in found.items()
     ]
+
+
+def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.code for one in findings))
 
 
 def offered(one: Finding) -> tuple[Operation, ...]:

@@ -12,7 +12,7 @@ import yaml
 
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.writing import inline_yaml, yaml_text
+from gpufleet.documents.writing import inline_yaml
 from gpufleet_policies.fronts.audit.patches import ObjectPatch
 from gpufleet_policies.fronts.audit.placed import pointer_steps
 from gpufleet_policies.readers.document_text import read_documents
@@ -56,24 +56,7 @@ def _with(text: str, patch: ObjectPatch) -> str:
         if read != [d.data if i != index else wanted for i, d in enumerate(documents)]:
             raise PatchConflictError("its text cannot be changed line by line")
         text = changed
-    return _with_created(text, patch) if patch.creates else text
-
-
-def _with_created(text: str, patch: ObjectPatch) -> str:
-    """A text with new objects at its end: what applies the file applies them too."""
-    documents = read_documents(text)
-    if any(document.is_template for document in documents):
-        raise PatchConflictError("the file is a template; create the object by hand")
-    if all(document.line != patch.line for document in documents):
-        raise PatchConflictError("the object is part of a list; create the other by hand")
-    manifests = [creation.manifest for creation in patch.creates]
-    ending = _line_ending(text)
-    end = "" if text.endswith("\n") else ending
-    added = "".join(f"---\n{yaml_text(made)}" for made in manifests)
-    changed = text + end + added.replace("\n", ending)
-    if [found.data for found in read_documents(changed)] != [d.data for d in documents] + manifests:
-        raise PatchConflictError("nothing can be added to the end of its text")
-    return changed
+    return text
 
 
 def _edited(text: str, document: Document, operation: Operation) -> str:

@@ -107,9 +107,6 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
     money = finding.money
     if money is not None and money.usd_per_month is not None:
         result["properties"] = {"usdPerMonth": money.usd_per_month, "money": money.kind.value}
-    if finding.creates:
-        created = [creation.manifest for creation in finding.creates]
-        result["properties"] = {**result.get("properties", {}), "create": created}
     if finding.waiver is not None:
         kind = "inSource" if finding.waiver.kind.in_source else "external"
         justification = str(finding.waiver)

@@ -103,9 +103,6 @@ def _finding(one: Finding, style: Style, width: int | None) -> Iterator[str]:
         yield from _wrapped(f"it {one.money}", width)
     if offered(one):
         yield from _wrapped("`gpufleet audit --patch` has the change", width)
-    for creation in one.creates:
-        words = f"`gpufleet audit --patch` has the {creation.kind}, `--fix` adds it to the file"
-        yield from _wrapped(words, width)
 
 
 def _wrapped(text: str, width: int | None, indent: str = _INDENT) -> list[str]:

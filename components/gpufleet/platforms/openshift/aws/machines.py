@@ -9,6 +9,7 @@ openshift/machine-api-provider-aws bf5b668 `pkg/actuators/machine/instances.go` 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -17,10 +18,12 @@ from gpufleet.platforms.clouds.aws_capacity import validate_block, validate_zone
 from gpufleet.platforms.clouds.aws_tags import validate_tags
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
+    MACHINES,
     MANIFEST,
     USER_DATA,
     MachineCloud,
     MachinePlace,
+    first_at,
     named_zones,
     validate_zonal_pool,
 )
@@ -59,43 +62,38 @@ class OnAws(MachineCloud):
         assert zone is not None
         declared = aws_machine(pool)
         placement = {"region": place["region"], "availabilityZone": zone}
-        placement |= declared.pop("placement")
         ids, names = (mapping(place.get(f"subnet{kind}ByZone")) for kind in _BY)
         subnet = {"id": ids[zone]} if zone in ids else {}
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "ami": {"id": place.get("amiId")},
-            **declared,
-            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
-            "deviceIndex": 0,
-            "iamInstanceProfile": {"id": place["iamInstanceProfile"]},
-            "placement": placement,
-            "securityGroups": [
+        tags = {**place["tags"], POOL_LABEL: pool.name}
+        around = data_part(
+            MACHINES,
+            "awsCluster",
+            credentials=place.get("credentialsSecret", CREDENTIALS),
+            profile=place["iamInstanceProfile"],
+            placement=placement | declared.pop("placement"),
+            groups=[
                 *({"id": one} for one in items(place.get("securityGroupIds"))),
                 *map(_named, items(place.get("securityGroupNames"))),
             ],
-            "subnet": _named(names[zone]) if zone in names else subnet,
-            "tags": [
-                {"name": key, "value": value}
-                for key, value in {**place["tags"], POOL_LABEL: pool.name}.items()
-            ],
-            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
-        }
+            subnet=_named(names[zone]) if zone in names else subnet,
+            tags=[{"name": key, "value": value} for key, value in tags.items()],
+            user_data=place.get("userDataSecret", USER_DATA),
+        )
+        head = {"apiVersion": API_VERSION, "kind": KIND, "ami": {"id": place.get("amiId")}}
+        return {**head, **declared, **around}
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        first = machines[0]
         subnets = {
             str(mapping(one.get("placement")).get("availabilityZone")): mapping(one.get("subnet"))
             for one in reversed(machines)
         }
-        groups = [mapping(one) for one in items(first.get("securityGroups"))]
+        groups = [mapping(one) for one in items(machines[0].get("securityGroups"))]
+        paths = {"iamInstanceProfile": "iamInstanceProfile.id", "amiId": "ami.id"}
         found = {
             "infrastructureName": infrastructure,
-            "iamInstanceProfile": mapping(first.get("iamInstanceProfile")).get("id"),
-            "amiId": mapping(first.get("ami")).get("id"),
+            **first_at(machines[0], paths),
             "subnetIdsByZone": {zone: one["id"] for zone, one in subnets.items() if "id" in one},
             "subnetNamesByZone": {
                 zone: name for zone, one in subnets.items() for name in _names(one)[:1]
@@ -110,15 +108,8 @@ class OnAws(MachineCloud):
 
     def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
         zones = sorted({zone for pool in spec.pools for zone in named_zones(pool)})
-        return {
-            "infrastructureName": "${INFRASTRUCTURE_NAME}",
-            "amiId": "${AMI_ID}",
-            "iamInstanceProfile": "${IAM_INSTANCE_PROFILE}",
-            "subnetIdsByZone": {
-                zone: f"${{SUBNET_{zone.upper().replace('-', '_')}}}" for zone in zones
-            },
-            "securityGroupIds": ["${SECURITY_GROUP}"],
-        }
+        subnets = {zone: f"${{SUBNET_{zone.upper().replace('-', '_')}}}" for zone in zones}
+        return data_part(MACHINES, "awsPlaceholders", subnets=subnets)
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         return validate_aws_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()
@@ -151,42 +142,21 @@ class OnAws(MachineCloud):
 def aws_machine(pool: Pool) -> MANIFEST:
     """The machine in the pool's declaration."""
     options = pool.spec.openshift_aws or OpenShiftAwsOptions()
-    volume = {
-        "encrypted": True,
-        "volumeSize": pool.spec.disk.size_gib,
-        "volumeType": options.volume_type,
-        "iops": options.iops,
-        "throughputMib": options.throughput_mib,
-        "kmsKey": None if options.kms_key_arn is None else {"arn": options.kms_key_arn},
-    }
-    tokens = {"required": "Required", "optional": "Optional"}[options.metadata_tokens]
-    declared = {
-        "ami": None if options.ami_id is None else {"id": options.ami_id},
-        "instanceType": pool.machines[0].name,
-        # A device without a name is the root volume.
-        "blockDevices": [{"ebs": {k: v for k, v in volume.items() if v is not None}}],
-        "metadataServiceOptions": {"authentication": tokens},
-        "placementGroupName": options.placement_group,
-        "placementGroupPartition": options.placement_group_partition,
-        "placement": {} if options.tenancy == "default" else {"tenancy": options.tenancy},
-        **_market(pool),
-    }
-    return {key: value for key, value in declared.items() if value is not None}
-
-
-def _market(pool: Pool) -> MANIFEST:
     entry = pool.capacity[0]
-    if entry.spot is not None:
-        highest = entry.spot.max_price_usd_per_hour
-        return {"spotMarketOptions": {} if highest is None else {"maxPrice": highest}}
-    if entry.capacity_block is not None:
-        return {
-            "marketType": "CapacityBlock",
-            "capacityReservationId": entry.capacity_block.id,
-        }
-    if entry.reserved is not None:
-        return {"capacityReservationId": entry.reserved.id}
-    return {}
+    bought = entry.capacity_block or entry.reserved
+    return data_part(
+        MACHINES,
+        "aws",
+        **dict(options) | {"tenancy": None if options.tenancy == "default" else options.tenancy},
+        image=options.ami_id,
+        type=pool.machines[0].name,
+        disk_gib=pool.spec.disk.size_gib,
+        tokens={"required": "Required", "optional": "Optional"}[options.metadata_tokens],
+        spot=entry.spot is not None,
+        max_price=entry.spot and entry.spot.max_price_usd_per_hour,
+        market="CapacityBlock" if entry.capacity_block is not None else None,
+        reservation=bought and bought.id,
+    )
 
 
 def _names(reference: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ openshift/machine-api-provider-gcp 00e1f30 `pkg/cloud/gcp/actuators/machine/reco
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -22,10 +23,12 @@ from gpufleet.platforms.clouds.gcp_machines import (
 )
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
+    MACHINES,
     MANIFEST,
     USER_DATA,
     MachineCloud,
     MachinePlace,
+    first_at,
     validate_zonal_pool,
 )
 from gpufleet.spec.base import Ownership
@@ -38,7 +41,6 @@ _finding, _rules = findings_in(__file__), rules_in(__file__)
 KIND = "GCPMachineProviderSpec"
 CREDENTIALS = "gcp-cloud-credentials"
 """Name of the Secret with credentials, in every cluster on Google Cloud."""
-SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 class OnGcp(MachineCloud):
@@ -60,57 +62,48 @@ class OnGcp(MachineCloud):
         declared = gcp_machine(pool)
         labels = resource_labels({**place["tags"], POOL_LABEL: pool.name})
         disk = {"image": place.get("image"), **declared.pop("disk"), "labels": labels}
-        interface = {"network": place["network"], "subnetwork": place["subnetwork"]}
-        if place.get("networkProjectId") is not None:
-            interface["projectID"] = place["networkProjectId"]
-        tags = items(place.get("networkTags"))
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            **declared,
-            "region": place["region"],
-            "zone": zone,
-            "projectID": place["projectId"],
-            "canIPForward": False,
-            "deletionProtection": False,
-            "disks": [{"autoDelete": True, "boot": True, **disk}],
-            "labels": labels,
-            "networkInterfaces": [interface],
-            "serviceAccounts": [{"email": place["serviceAccount"], "scopes": [SCOPE]}],
-            **({"tags": tags} if tags else {}),
-            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
-            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
-        }
+        around = data_part(
+            MACHINES,
+            "gcpCluster",
+            region=place["region"],
+            zone=zone,
+            project=place["projectId"],
+            disks=[{"autoDelete": True, "boot": True, **disk}],
+            labels=labels,
+            network=place["network"],
+            subnetwork=place["subnetwork"],
+            network_project=place.get("networkProjectId"),
+            account=place["serviceAccount"],
+            tags=items(place.get("networkTags")) or None,
+            credentials=place.get("credentialsSecret", CREDENTIALS),
+            user_data=place.get("userDataSecret", USER_DATA),
+        )
+        return {"apiVersion": API_VERSION, "kind": KIND, **declared, **around}
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
         first = machines[0]
-        network = mapping(next(iter(items(first.get("networkInterfaces"))), None))
-        account = mapping(next(iter(items(first.get("serviceAccounts"))), None))
+        paths = {
+            "projectId": "projectID",
+            "network": "networkInterfaces[].network",
+            "subnetwork": "networkInterfaces[].subnetwork",
+            "networkProjectId": "networkInterfaces[].projectID",
+            "serviceAccount": "serviceAccounts[].email",
+        }
         disks = [mapping(one) for one in items(first.get("disks"))]
+        image = next((one.get("image") for one in disks if one.get("boot")), None)
         found = {
             "infrastructureName": infrastructure,
-            "projectId": first.get("projectID"),
-            "network": network.get("network"),
-            "subnetwork": network.get("subnetwork"),
-            "networkProjectId": network.get("projectID"),
-            "serviceAccount": account.get("email"),
-            "image": next((one.get("image") for one in disks if one.get("boot")), None),
+            **first_at(first, paths),
+            "image": image,
             "networkTags": items(first.get("tags")),
         }
         return {key: value for key, value in found.items() if value}
 
     def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
-        return {
-            "infrastructureName": "${INFRASTRUCTURE_NAME}",
-            "projectId": spec.cluster.project or "${PROJECT}",
-            "network": "${NETWORK}",
-            "subnetwork": "${SUBNETWORK}",
-            "serviceAccount": "${SERVICE_ACCOUNT}",
-            "image": "${IMAGE}",
-            "networkTags": ["${NETWORK_TAG}"],
-        }
+        project = spec.cluster.project or "${PROJECT}"
+        return data_part(MACHINES, "gcpPlaceholders", project=project)
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         return validate_gcp_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()
@@ -130,28 +123,22 @@ def gcp_machine(pool: Pool) -> MANIFEST:
     options = pool.spec.openshift_gcp or OpenShiftGcpOptions()
     row = pool.machines[0].instance
     possible = [kind for kind in boot_disks(row) if kind in DISK_TYPES] if row is not None else []
-    disk: MANIFEST = {
-        "sizeGb": pool.spec.disk.size_gib,
-        "type": options.disk_type or (*possible, *DISK_TYPES)[0],
-    }
-    if options.image is not None:
-        disk["image"] = options.image
-    declared: MANIFEST = {
-        "machineType": host_machine(pool) or pool.machines[0].name,
-        "disk": disk,
-        # A machine with GPUs cannot move to another host.
-        "onHostMaintenance": "Terminate",
-        "restartPolicy": "Always",
-        # The driver that the GPU Operator builds is not signed.
-        "shieldedInstanceConfig": {"secureBoot": "Disabled"},
-    }
+    spot = pool.capacity[0].spot is not None
+    gpus = None
     if row is not None and row.attachable:
-        declared["gpus"] = [{"type": row.gke_accelerator_type, "count": pool.gpus_per_node}]
-    if pool.capacity[0].spot is not None:
-        declared["restartPolicy"] = "Never"
-        spot = options.spot_model == "spot"
-        declared |= {"provisioningModel": "Spot"} if spot else {"preemptible": True}
-    return declared
+        gpus = [{"type": row.gke_accelerator_type, "count": pool.gpus_per_node}]
+    return data_part(
+        MACHINES,
+        "gcp",
+        type=host_machine(pool) or pool.machines[0].name,
+        disk_gib=pool.spec.disk.size_gib,
+        disk_type=options.disk_type or (*possible, *DISK_TYPES)[0],
+        image=options.image,
+        restart="Never" if spot else "Always",
+        gpus=gpus,
+        provisioning="Spot" if spot and options.spot_model == "spot" else None,
+        preemptible=True if spot and options.spot_model != "spot" else None,
+    )
 
 
 DISK_TYPES = ("pd-balanced", "pd-ssd", "pd-standard")
