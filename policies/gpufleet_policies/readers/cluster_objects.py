@@ -155,11 +155,13 @@ def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     annotations = known_texts(inside(document, "metadata.annotations"))
     if "kwok.x-k8s.io/node" in annotations or labels.get("type") == "kwok":
         return
+    there = mapping(inside(document, "status.allocatable"))
+    found = {name: amount(value) for name, value in there.items() if is_gpu_resource(name)}
     yield ObservedNode(
         locator=locator,
         annotations=annotations,
         labels=labels,
-        gpus=_gpus(mapping(inside(document, "status.allocatable"))),
+        gpus={k: int(one.number) for k, one in found.items() if one is not None and one.number},
         instance_type=_label(labels, "node.kubernetes.io/instance-type"),
         region=_label(labels, "topology.kubernetes.io/region"),
         spot=any(labels.get(key) == value for key, value in _SPOT.items()),
@@ -175,11 +177,6 @@ def pod(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     gpus = {name: int(one) for name, one in asked.items() if one and is_gpu_resource(name)}
     if gpus:
         yield PodOnNode(locator=locator, node=where, gpus=gpus)
-
-
-def _gpus(resources: dict[str, Any]) -> dict[str, int]:
-    found = {name: amount(value) for name, value in resources.items() if is_gpu_resource(name)}
-    return {name: int(one.number) for name, one in found.items() if one is not None and one.number}
 
 
 def _label(labels: dict[str, str], key: str) -> Fact[str]:
