@@ -8,7 +8,8 @@ from gpufleet.cluster.program import Reader
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.rule_tables import note_text
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import SchemaCodes, values_release
+from gpufleet.contract.schemas.chart_values import values_release
+from gpufleet.contract.schemas.report import SchemaCodes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.shapes import as_mapping
 

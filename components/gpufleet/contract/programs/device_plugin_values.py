@@ -12,11 +12,8 @@ from gpufleet.contract.programs.device_plugin import CHART, validate_chart
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    report_problems,
-    schema_codes,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import values_problems
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at

@@ -34,11 +34,8 @@ from gpufleet.contract.programs.gpu_operator_runtime import (
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    is_switch,
-    report_problems,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import is_switch, values_problems
+from gpufleet.contract.schemas.report import report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, entries_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
