@@ -51,7 +51,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             continue
         own += 1
         _validate_version(item, path, release, report)
-        kind, name = item.get("kind"), _name(item)
+        kind, name = item.get("kind"), _name_of(item.get("metadata"))
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
@@ -149,10 +149,6 @@ def _absent(
 
 def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [as_mapping(group) or {} for _, group in items_at(queue, "spec.resourceGroups")]
-
-
-def _name(item: Mapping[str, Any]) -> str:
-    return _name_of(item.get("metadata"))
 
 
 def _name_of(value: Any) -> str:
