@@ -58,11 +58,11 @@ def find_inputs(
             found.setdefault(_identity(path), Input(path))
         else:
             raise FileNotFoundError(2, "No such file or directory", path)
-    return [one for one in found.values() if _is_chosen(one.name, include, exclude)]
-
-
-def _is_chosen(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    return (not include or matches(name, include)) and not matches(name, exclude)
+    return [
+        one
+        for one in found.values()
+        if (not include or matches(one.name, include)) and not matches(one.name, exclude)
+    ]
 
 
 _LEADS_OUT = "a link to a file outside the folder; name the file itself to read it"
