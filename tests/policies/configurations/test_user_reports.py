@@ -299,9 +299,8 @@ REPORTS = (
             "{key: karpenter.k8s.aws/instance-size, operator: In, values: [2xlarge]}]"
         )
         + pod(1),
-        ("nvidia.com/gpu", "amd"),
+        ("nvidia.com/gpu", "no pool declared here has GPUs"),
         W,
-        missed="a pool without GPUs of NVIDIA says nothing about pools of other files",
     ),
     Report(
         "kubernetes-sigs/karpenter#1587",
