@@ -1,16 +1,18 @@
 """`gpufleet calendar`: when pools and teams have GPUs, and what unused capacity costs."""
 
 import sys
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
 
-from gpufleet.calendar.cells import calendar_grid, grid_text
 from gpufleet.calendar.fleet_calendar import fleet_calendar
-from gpufleet.calendar.model import CalendarSpan, FleetCalendar
+from gpufleet.calendar.model import CalendarSpan, FleetCalendar, TeamSpan
 from gpufleet.calendar.rules import usd
 from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
@@ -201,3 +203,150 @@ def _utc(moment: datetime) -> str:
 
 def _dollars(micro: Fraction | None) -> str | None:
     return None if micro is None else usd(micro)
+
+
+# A calendar as rows of cells: an hour, a local day or a week each, as letters.
+
+MOST_CELLS = 56
+"""Cells of a row: with names and numbers it fits into 80 columns."""
+KEY = (
+    ("#", "bought or owned"),
+    ("+", "on demand, not promised"),
+    ("~", "spot, flex start or queued: an expectation"),
+    ("/", "part of the time"),
+    ("m", "maintenance"),
+    (".", "no GPU"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarRow:
+    """One pool or team."""
+
+    name: str
+    letters: str
+    """One of `KEY` for each cell."""
+    most: int
+    """GPUs at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarGrid:
+    """Rows over the same cells."""
+
+    unit: str
+    """Size of one cell: `hour`, `day`, `week`."""
+    edges: tuple[datetime, ...]
+    """Start of each cell, and the end of the last one, in the time zone."""
+    pools: tuple[CalendarRow, ...]
+    teams: tuple[CalendarRow, ...]
+
+
+def calendar_grid(calendar: FleetCalendar, zone: ZoneInfo) -> CalendarGrid:
+    """The calendar in cells. Days and weeks begin at midnight of the zone, so a day may have 23 or
+    25 hours."""
+    unit, moments = _cells(calendar.start, calendar.end, zone)
+    pools = tuple(
+        CalendarRow(
+            one.name,
+            "".join(_letters(one.spans, moments, _of_pool)),
+            max(span.gpus for span in one.spans),
+        )
+        for one in calendar.pools
+    )
+    teams = tuple(
+        CalendarRow(
+            name or "(no team)",
+            "".join(_letters(spans, moments, _of_team)),
+            max(span.gpus for span in spans),
+        )
+        for name, spans in sorted(calendar.teams.items(), key=lambda one: (one[0] == NO_TEAM,))
+    )
+    return CalendarGrid(unit, tuple(m.astimezone(zone) for m in moments), pools, teams)
+
+
+def _cells(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[str, list[datetime]]:
+    """The finest unit that fits, and the edges of the cells in UTC, from `start` to `end`."""
+    for unit, days in (("hour", 0), ("day", 1), ("week", 7)):
+        moments = [start]
+        while moments[-1] < end and len(moments) <= MOST_CELLS:
+            moments.append(min(end, _next(moments[-1], days, zone)))
+        if moments[-1] >= end:
+            return unit, moments
+    width = (end - start) / MOST_CELLS
+    return "part", [*(start + width * n for n in range(MOST_CELLS)), end]
+
+
+def _next(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
+    if days == 0:
+        return (moment + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0)
+    local = moment.astimezone(zone).date() + timedelta(days=days)
+    return datetime.combine(local, time(), zone).astimezone(UTC)
+
+
+def _of_pool(span: CalendarSpan | TeamSpan) -> str:
+    assert isinstance(span, CalendarSpan)
+    if span.out:
+        return "m"
+    if span.expected:
+        return "~"
+    return "+" if span.requested else "#" if span.bought else "."
+
+
+def _of_team(span: CalendarSpan | TeamSpan) -> str:
+    assert isinstance(span, TeamSpan)
+    if not span.gpus:
+        return "."
+    return "#" if span.sure == span.gpus else "+"
+
+
+def _letters(
+    spans: Sequence[CalendarSpan | TeamSpan],
+    moments: Sequence[datetime],
+    letter: Callable[[CalendarSpan | TeamSpan], str],
+) -> Iterable[str]:
+    """Value for the whole cell; maintenance if any part of it has maintenance; else `/`."""
+    for start, end in pairwise(moments):
+        found = {letter(one) for one in spans if one.start < end and start < one.end}
+        if len(found) == 1:
+            yield found.pop()
+        else:
+            yield "m" if "m" in found else "/" if "." in found else max(found, key="#+~".find)
+
+
+def grid_text(grid: CalendarGrid) -> list[str]:
+    """Lines of at most 80 columns: dates above, a row for each pool and team, the key."""
+    names = [row.name for row in (*grid.pools, *grid.teams)]
+    width = min(15, max((len(name) for name in names), default=0))
+    lines = [f"one character is one {grid.unit}", *_ruler(grid, width)]
+    for title, rows in (("pools", grid.pools), ("teams", grid.teams)):
+        if rows:
+            lines.append(title)
+            lines += [
+                f"  {_short(row.name, width):<{width}} {row.letters} {row.most:>5}" for row in rows
+            ]
+    used = {letter for row in (*grid.pools, *grid.teams) for letter in row.letters}
+    key = [f"{letter} {text}" for letter, text in KEY if letter in used]
+    line = ""
+    for one in key:
+        if line and len(line) + len(one) > 76:
+            lines.append(line)
+            line = ""
+        line += ("   " if line else "") + one
+    return [*lines, line]
+
+
+def _short(name: str, width: int) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def _ruler(grid: CalendarGrid, width: int) -> list[str]:
+    """Marks above every seventh cell; the last column is the most GPUs there are."""
+    form = "%H:%M" if grid.unit == "hour" else "%d %b"
+    cells = len(grid.edges) - 1
+    marks = [" "] * cells
+    for index in range(0, cells, 7):
+        text = grid.edges[index].strftime(form)
+        if index + len(text) <= cells:
+            marks[index : index + len(text)] = text
+    return [" " * (width + 3) + "".join(marks) + "  GPUs"]

@@ -11,9 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.calendar.cells import calendar_grid
 from gpufleet.calendar.fleet_calendar import calendar_of, fleet_calendar
-from gpufleet.cli.calendar import command
+from gpufleet.cli.calendar import calendar_grid, command
 from gpufleet.cli.render import command as render
 from gpufleet.platforms.compiled import compile_data
 from tests.unit.calendar.calendars import at, block_fleet, block_pool, moment
