@@ -16,7 +16,7 @@ import yaml
 from gpufleet.findings import Level
 from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
 from gpufleet_policies.rule_evidence import FILE, RuleEvidence, rule_evidence
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.checked import CONFIG_RULES
 from gpufleet_policies.rules.registry import PACK_RULES, RULES
 from tests.corpus.audits import CORPORA
 from tests.policies.objects import CONTAINER, deployment, findings

@@ -7,7 +7,7 @@ import pytest
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet_policies.configurations.codes import code_space, group_of
 from gpufleet_policies.rule_examples import FILE, rule_examples
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.checked import CONFIG_RULES
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
 from gpufleet_policies.rules.settings import THRESHOLDS, read_settings, settings_schema
 from tests.policies.write_examples import examples_text

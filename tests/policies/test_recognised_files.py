@@ -1,5 +1,7 @@
 """The kind of a file, by its name or by its content."""
 
+from pathlib import Path
+
 import pytest
 
 from gpufleet.cluster import FleetFacts
@@ -8,6 +10,7 @@ from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.wrappers.judged import NotJudged
+from tests.policies.audit.test_wrappers import audit, write
 from tests.policies.cases.pools import KARPENTER
 from tests.policies.objects import summary
 
@@ -61,7 +64,6 @@ def test_bare_configurations_are_recognised():
     # For rules about other objects: the ConfigMap, and the configuration in it.
     assert [type(one) for one in referenced] == [ReferencedObject, ReferencedObject]
     assert isinstance(configuration, KueueConfiguration)
-    assert configuration.waits_for_ready.value is False
 
 
 def test_lists_and_dumps_are_opened():
@@ -102,3 +104,46 @@ def test_a_configuration_of_kueue_that_is_not_yaml_is_named_as_not_validated(tex
     }
     (unread,) = [one for one in facts_of_document(document) if isinstance(one, NotJudged)]
     assert unread.reason == "unreadable Kueue configuration"
+
+
+CONFIGURATION = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+waitForPodsReady: {timeout: TIMEOUT, blockAdmission: true}
+integrations: {frameworks: FRAMEWORKS}
+"""
+IN_CHART = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kueue, namespace: kueue-system}
+spec:
+  chart: {spec: {chart: kueue, version: 0.19.2}}
+  values:
+    managerConfig:
+      controllerManagerConfigYaml: |
+        TEXT
+"""
+IN_CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kueue-manager-config, namespace: kueue-system}
+data:
+  controller_manager_config.yaml: |
+    TEXT
+"""
+
+
+@pytest.mark.parametrize("holder", ["TEXT\n", IN_CHART, IN_CONFIG_MAP])
+def test_a_configuration_of_kueue_is_validated_by_the_types_of_its_manager(
+    holder: str, tmp_path: Path
+):
+    """kueue v0.19.2 apis/config/v1beta2: metav1.Duration, []string."""
+    where = holder.splitlines()[-1].partition("TEXT")[0]
+    for timeout, frameworks, found in (
+        ("5m", "[batch/job]", []),
+        ("300", "batch/job", ["config-wrong-type"] * 2),
+        ("5 min", "[batch/job]", ["config-value-invalid"]),
+    ):
+        text = CONFIGURATION.replace("TIMEOUT", timeout).replace("FRAMEWORKS", frameworks)
+        write(tmp_path, {"a.yaml": holder.replace("TEXT", text.replace("\n", "\n" + where))})
+        assert [one["code"] for one in audit(tmp_path)["findings"]] == found

@@ -8,7 +8,7 @@ from gpufleet.findings import FleetError, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.checked import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate

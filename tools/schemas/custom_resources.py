@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import kueue_configuration
 import machines
 import yaml
 from embedded import embedded
@@ -28,7 +29,11 @@ def definitions(source: Source, crds: Path, modules: Path, core: Schema) -> list
             body["openAPIV3Schema"] = embedded(
                 body["openAPIV3Schema"], one.get("parts", {}), core["$defs"]
             )
-    return [*found, *(machines.definitions(folder) if source.machines else ())]
+    return [
+        *found,
+        *(machines.definitions(folder) if source.machines else ()),
+        *(kueue_configuration.definitions(folder) if source.configuration else ()),
+    ]
 
 
 def group_file(source: Source, found: list[Schema]) -> Schema:

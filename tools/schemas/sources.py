@@ -20,6 +20,8 @@ class Source:
     module: str = ""
     machines: bool = False
     """Whether the types that a MachineSet embeds are of this file, too."""
+    configuration: bool = False
+    """Whether the configuration of Kueue's manager is of this file, too."""
     own: bool = False
     """Whether the files are those of the folder `definitions` here, written from the vendor's."""
     commit: str = ""
@@ -121,6 +123,7 @@ SOURCES: dict[str, Source] = {
         "config/components/crd/bases",
         ("config/components/crd/bases/*.yaml",),
         module="sigs.k8s.io/kueue@v0.19.2",
+        configuration=True,
     ),
     "keda.sh": Source("kedacore/keda", "v2.20.2", "config/crd/bases", ("keda.sh_*.yaml",)),
     "monitoring.coreos.com": Source(

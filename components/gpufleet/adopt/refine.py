@@ -39,9 +39,9 @@ class Compared:
     """Existing values that are refused, each with the reason."""
 
     @property
-    def weight(self) -> tuple[int, int]:
-        """Sort key: the smaller, the closer the match."""
-        return (len(self.refused), len(self.differences))
+    def weight(self) -> tuple[int, int, int]:
+        """Sort key: the smaller, the closer the match. A whole resource counts more than fields."""
+        return (len(self.refused), sum(not d[1] for d in self.differences), len(self.differences))
 
 
 def whole_numbers(value: Any) -> Any:
@@ -160,7 +160,7 @@ def _with_choices(
     for _ in range(2):  # a choice may matter only after another
         before = best
         for choice in adoption.choices:
-            if best.weight == (0, 0):
+            if not any(best.weight):
                 break
             best = _chosen(frame, proposed, adoption, best, choice)
         if best is before:
@@ -171,9 +171,11 @@ def _with_choices(
 def _accepted(
     frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
 ) -> Compared:
-    """Without the refused values, one by one: each is named, and the others stay."""
+    """Without the refused values, one by one, those first at which a refusal points: each is named,
+    and the others stay."""
     left_out: list[str] = []
-    for path, value in leaves(best.pool):
+    places = str([one.partition(": ")[0] for one in best.refused])
+    for path, value in sorted(leaves(best.pool), key=lambda leaf: f"[0].{leaf[0]}" not in places):
         if not best.refused:
             break
         if within(path, _KEPT):

@@ -11,7 +11,6 @@ says otherwise; marketing figures keep their unit (`nominal_gb`). None: no sourc
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import (
     DEFAULT_EDITION,
-    Edition,
     UnknownEditionError,
     editions,
 )
@@ -20,8 +19,6 @@ from gpufleet.catalogue.instance import (
     AWS,
     GCP,
     MICRO_USD,
-    Accelerator,
-    Cloud,
     InstanceType,
     Price,
     PriceStatus,
@@ -30,19 +27,16 @@ from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.load import load
 from gpufleet.catalogue.lookup import AmbiguousKeyError, UnknownKeyError
 from gpufleet.catalogue.software import Chart, NodeImage, Package
-from gpufleet.catalogue.source import Source, SourceEntry
+from gpufleet.catalogue.source import Source
 
 __all__ = [
     "AWS",
     "DEFAULT_EDITION",
     "GCP",
     "MICRO_USD",
-    "Accelerator",
     "AmbiguousKeyError",
     "Catalogue",
     "Chart",
-    "Cloud",
-    "Edition",
     "Evidence",
     "Gpu",
     "InstanceType",
@@ -55,7 +49,6 @@ __all__ = [
     "PriceStatus",
     "Rates",
     "Source",
-    "SourceEntry",
     "UnknownEditionError",
     "UnknownKeyError",
     "editions",

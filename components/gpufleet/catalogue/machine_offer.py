@@ -51,16 +51,12 @@ def offer_rows(rows: Iterable[RawRow], sources: SourceTable) -> tuple[MachineOff
             raw,
             sources,
             memory_bytes=raw["memory_gib"] * GIB,
-            micro_usd=_prices(raw.get("usd", {})),
+            micro_usd=frozen({place: micro_usd(usd) for place, usd in raw.get("usd", {}).items()}),
             network_gbps=_decimal(raw.get("network_gbps")),
             rdma_gbps=_decimal(raw.get("rdma_gbps")),
         )
         for raw in rows
     )
-
-
-def _prices(usd: Mapping[str, str]) -> Mapping[str, int]:
-    return frozen({region: micro_usd(price) for region, price in usd.items()})
 
 
 def _decimal(value: str | None) -> Decimal | None:

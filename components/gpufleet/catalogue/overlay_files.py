@@ -133,13 +133,16 @@ class _Reader:
         names: tuple[str, ...],
         source: str,
     ) -> None:
+        import json
+
         from pydantic import ValidationError
 
         place = f"{file.name}.{table}[{index}]"
         if isinstance(raw, dict):
             self.named.setdefault(table, set()).add(str(cast("RawRow", raw).get(names[0])))
         try:
-            row = cast("RawRow", model.model_validate_json(_json(raw)).row())
+            # JSON, in which strict models take lists for tuples; days become text.
+            row = cast("RawRow", model.model_validate_json(json.dumps(raw, default=str)).row())
         except ValidationError as problem:
             for one in problem.errors(include_url=False):
                 where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in one["loc"])
@@ -180,10 +183,3 @@ _WORDS = {
     "a valid boolean": "true or false",
 }
 """What a field must be, as pydantic says it and as authors of files do."""
-
-
-def _json(raw: Any) -> str:
-    """A row as JSON, in which strict models take lists for tuples; days become text."""
-    import json
-
-    return json.dumps(raw, default=str)

@@ -3,22 +3,21 @@
 `compile` builds it from a declaration; the readers of the audit build it from documents and dumps.
 """
 
-from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest
-from gpufleet.cluster.container import Amount, Container, Launch
+from gpufleet.cluster.claims import DeviceClaim
+from gpufleet.cluster.container import Amount, Container
 from gpufleet.cluster.fact import (
     UNKNOWN,
     Fact,
-    FieldState,
     absent,
     known,
     unknown,
 )
 from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
+from gpufleet.cluster.pods import PodGroup
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
 from gpufleet.cluster.surroundings import Surroundings
-from gpufleet.cluster.workload import JobFacts, Ray, WorkloadFacts
+from gpufleet.cluster.workload import WorkloadFacts
 from gpufleet.findings.finding import Provenance
 from gpufleet.findings.locator import Locator
 
@@ -28,20 +27,12 @@ __all__ = [
     "Autoscaler",
     "Container",
     "DeviceClaim",
-    "DeviceClass",
-    "DeviceRequest",
     "Fact",
-    "FieldState",
     "FleetFacts",
-    "JobFacts",
-    "Launch",
     "Locator",
-    "PodClaim",
     "PodGroup",
-    "PodToleration",
     "PoolFacts",
     "Provenance",
-    "Ray",
     "ScalingFacts",
     "Surroundings",
     "UncompiledFleet",

@@ -1,9 +1,13 @@
 """The programs and the Kubernetes minor version of a declaration, as a `Site`."""
 
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
+
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
+from gpufleet.findings import Finding, Severity
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.cluster import minor_of
@@ -36,6 +40,23 @@ def declared_release(addon: Addon, place: str) -> Fact[str]:
     if addon.version is not None:
         return known(addon.version, Provenance.DECLARED, f"{place}.version")
     return unknown(f"{place}.version") if addon.ownership is Ownership.EXISTING else NOTHING
+
+
+def site_of(
+    chart: str, version: str | None, place: str, values: Mapping[str, Any] | None = None
+) -> Site:
+    """A cluster with one chart; without a declared version, with the pinned one."""
+    release = (
+        NOTHING if version is None else known(version, Provenance.DECLARED, f"{place}.version")
+    )
+    return Site(programs=(Program(name=chart, release=release, values=values),))
+
+
+def problems(findings: Iterable[Finding], elsewhere: Container[str]) -> Iterator[Finding]:
+    """Errors and warnings about the values of a chart; without codes that other rules examine."""
+    for finding in findings:
+        if finding.severity is not Severity.INFO and finding.code not in elsewhere:
+            yield finding
 
 
 def declared_site(spec: FleetSpec, catalogue: Catalogue) -> Site:

@@ -32,13 +32,10 @@ def validate_mig_mode(cluster: ClusterModel) -> Iterator[Broken]:
             continue
         if program.hides(ENV):
             continue
-        env = {str(one.get("name")): one.get("value") for one in map(mapping, _env(program))}
+        entries = map(mapping, items(program.value(ENV)))
+        env = {str(one.get("name")): one.get("value") for one in entries}
         if not reboots(env):
             yield from (_stuck(pool, program) for pool in cluster.operated if _stays(pool, cluster))
-
-
-def _env(program: Program) -> list[object]:
-    return list(items(program.value(ENV)))
 
 
 def _stays(pool: NodePool, cluster: ClusterModel) -> bool:

@@ -40,8 +40,12 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
         )
     yield from _health_checks(cluster)
     agent = cluster.program(MONITORING_AGENT)
-    everywhere = agent is not None and agent.complete and _placed_nowhere(agent)
-    tested = {_tested_pool(one) for one in cluster.programs(NODE_TESTS)}
+    everywhere = (
+        agent is not None
+        and agent.complete
+        and all(agent.value(f"{part}.affinity") is None for part in ("nodeAgent", "dcgmAgent"))
+    )
+    tested = {_selected(one, ACCEPTANCE_LABEL) for one in cluster.programs(NODE_TESTS)}
     for pool in cluster.pools:
         if not pool.is_certainly_gpu or pool.existing:
             continue
@@ -77,11 +81,6 @@ def _is_cut(pool: NodePool) -> bool:
     return pool.maker in _WITH_AGENT and pool.shared.mig.found is True
 
 
-def _placed_nowhere(agent: Program) -> bool:
-    """Whether the add-on runs on every node: none of its parts selects nodes."""
-    return all(agent.value(f"{part}.affinity") is None for part in ("nodeAgent", "dcgmAgent"))
-
-
 def _two(pool: NodePool, who: str, own: ContractFact) -> Broken:
     fix = "write `mode: repair` and `floor: {asPlatform: true}`"
     if not pool.declared_at:
@@ -103,8 +102,10 @@ def _health_checks(cluster: ClusterModel) -> Iterator[Broken]:
     """Checks of GPU machines without `maxUnhealthy`."""
     names = {p.name for p in cluster.pools if p.maker is Maker.OPENSHIFT and p.is_certainly_gpu}
     for check in cluster.programs(HEALTH_CHECK):
-        chosen = mapping(mapping(check.value("selector")).get("matchLabels")).get(_MACHINE_SET)
-        if chosen in names and check.value("maxUnhealthy") in (None, "100%"):
+        if _selected(check, _MACHINE_SET) in names and check.value("maxUnhealthy") in (
+            None,
+            "100%",
+        ):
             source = "Red Hat documentation, MachineHealthCheck: the default is 100%"
             yield _without_floor(check, "maxUnhealthy", source, "20%")
 
@@ -115,8 +116,8 @@ def _without_floor(program: Program, path: str, source: str, value: str) -> Brok
     return Broken.of(finding, program, fact)
 
 
-def _tested_pool(tests: Program) -> object:
-    return mapping(mapping(tests.value("selector")).get("matchLabels")).get(ACCEPTANCE_LABEL)
+def _selected(program: Program, label: str) -> object:
+    return mapping(mapping(program.value("selector")).get("matchLabels")).get(label)
 
 
 def _never_removed(pool: NodePool) -> Broken:

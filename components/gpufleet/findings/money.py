@@ -62,15 +62,12 @@ class Money:
         if self.micro_usd_per_hour is None:
             hours = self.gpus * (HOURS_PER_MONTH if self.all_month else 1)
             span = "per month" if self.all_month else "for each hour it runs"
-            return f"{verb} {_decimals(hours)} GPU-hours {span} (no price is known; {self.basis})"
+            number = f"{float(hours):,.1f}".removesuffix(".0")
+            return f"{verb} {number} GPU-hours {span} (no price is known; {self.basis})"
         if not self.all_month:
             hourly = float(self.micro_usd_per_hour) / MICRO_USD
             return f"{verb} {hourly:,.2f} USD for each hour it runs ({self.basis})"
         return f"{verb} {self.usd_per_month:,} USD per month ({self.basis}, 730 h)"
-
-
-def _decimals(number: Fraction) -> str:
-    return f"{float(number):,.1f}".removesuffix(".0")
 
 
 def usd_hour(micro: int | Fraction) -> str:

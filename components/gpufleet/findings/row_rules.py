@@ -13,6 +13,8 @@ A path names a subject and its fields: `pool.nodes.minimum`. `0` is an entry of 
 them, `#` their number. What lies below a field that is not set is null. A condition is a value, a
 list of allowed values, or a mapping of tests (`TESTS`, `not` and `given`), which must all hold; a
 text that begins with `=` is another path. Of `*` one entry must pass; with `not` none may be equal.
+Null is a value for `is`, `not` and `given` alone. No other test, and no negated one (`not above`),
+holds for null or for a path that gives null as the limit: what is not known is no violation.
 """
 
 import re
@@ -20,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from operator import gt, lt
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -31,22 +32,16 @@ Subjects = Mapping[str, object]
 Cases = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
-def _compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """The test of two numbers, or of two versions: a tuple, and a list in a row."""
-
-    def compared(found: Any, limit: Any) -> bool:
-        if isinstance(found, tuple):
-            return test(list(cast("tuple[Any, ...]", found)), limit)
-        return found is not None and limit is not None and test(found, limit)
-
-    return compared
+def _comparable(found: Any) -> Any:
+    """A number; of a version, which is a tuple, the list that a row has."""
+    return list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else found
 
 
 TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda found, wanted: found in (wanted if isinstance(wanted, list | tuple) else [wanted]),
     "other": lambda found, wanted: not TESTS["is"](found, wanted),
-    "above": _compared(gt),
-    "below": _compared(lt),
+    "above": lambda found, limit: _comparable(found) > limit,
+    "below": lambda found, limit: _comparable(found) < limit,
     "starts": lambda found, wanted: str(found).startswith(tuple(wanted)),
     "matches": lambda found, pattern: re.search(pattern, str(found)) is not None,
     "given": lambda found, wanted: bool(found) is wanted,
@@ -120,22 +115,25 @@ def holds(when: Cases, subjects: Subjects) -> bool:
 
 def _passes(subjects: Subjects, path: str, condition: Any) -> bool:
     found = value_of(subjects, path)
-    several = isinstance(found, _Several)
+    entries: list[Any] = found if isinstance(found, _Several) else [found]
+    known = [one for one in entries if one is not None]
     tests = cast("dict[str, Any]", condition if isinstance(condition, dict) else {"is": condition})
     for name, limit in tests.items():
         wanted = limit
         if isinstance(limit, str) and limit.startswith("="):
             wanted = value_of(subjects, limit[1:])
-        test, negated = _test(name)
-        passed = any(test(one, wanted) for one in found) if several else test(found, wanted)
-        if passed is negated:
+        test, negated, of_null = _test(name)
+        if not of_null and (not known or wanted is None):
+            return False
+        if any(test(one, wanted) for one in (entries if of_null else known)) is negated:
             return False
     return True
 
 
 @cache
-def _test(name: str) -> tuple[Callable[[Any, Any], bool], bool]:
-    return TESTS[name.removeprefix("not ") if name != "not" else "is"], name.startswith("not")
+def _test(written: str) -> tuple[Callable[[Any, Any], bool], bool, bool]:
+    name = written.removeprefix("not").strip() or "is"
+    return TESTS[name], written.startswith("not"), name in ("is", "given")
 
 
 def _fact(subjects: Subjects, written: Any) -> object:

@@ -87,11 +87,12 @@ def acceptance_of(pool: Pool) -> Acceptance | None:
     between = plain and pool.fabric is not Fabric.NONE and pool.nodes.maximum > 1
     memory = pool.gpu.memory_bytes if whole and not vgpu else None
     big = memory is not None and memory > 40 << 30
+    image = pool.image
     return Acceptance(
         policy=policy,
         gpus=pool.gpus_per_node,
         memory_mib=None if memory is None else int(memory * MEMORY_SHARE) >> 20,
-        driver=_driver(pool),
+        driver=image.branch_for(pool.gpu.key) if image is not None and image.driver else None,
         nvlink=nvlink,
         diagnostics=(policy.diagnostics or DIAGNOSTICS[pool.intent]) if plain else None,
         nccl=several,
@@ -122,11 +123,6 @@ def _network_gbs(pool: Pool) -> float | None:
     if not rows or len(rates) < len(rows):
         return None
     return round(float(min(rates)) / 8 * BANDWIDTH_SHARE, 1)
-
-
-def _driver(pool: Pool) -> str | None:
-    image = pool.image
-    return image.branch_for(pool.gpu.key) if image is not None and image.driver else None
 
 
 def validate_acceptance(pools: Sequence[Pool]) -> Iterable[Finding]:

@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.capacity import Capacity, CapacityBlock, Reserved
+from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import GpuPool, Provisioner
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
@@ -45,7 +45,8 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
         (one.starts, mode)
         for one, mode in bought
         if one is not None and not one.id.startswith("arn:")
-        if (one.starts is not None or mode == "capacityBlock") and (at is None or _later(one, at))
+        if (one.starts is not None or mode == "capacityBlock")
+        and (at is None or (one.starts is not None and at < one.starts))
     ]
     groups = pool.provisioner in {Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER}
     made = groups and pool.ownership is not Ownership.EXISTING
@@ -61,10 +62,6 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
         yield _finding("capacity-block-min-nodes", place, begins=begins, found=least)
     else:
         yield _finding("reservation-min-nodes", place, begins=begins, found=least)
-
-
-def _later(bought: CapacityBlock | Reserved, at: datetime) -> bool:
-    return bought.starts is not None and at < bought.starts
 
 
 def validate(

@@ -46,8 +46,8 @@ _finding = findings_in(__file__)
 
 @dataclass(slots=True)
 class Compilation:
-    """A fleet during compilation. Each field below the input is set by one pass, named in `PASSES`;
-    before that, reading it raises AttributeError."""
+    """A fleet during compilation. Each field below the input is set by one of `PASSES`; before
+    that, reading it raises AttributeError."""
 
     spec: FleetSpec
     platforms: Platforms
@@ -84,18 +84,6 @@ class Compilation:
         return platform_rules(self.platform)
 
 
-@dataclass(frozen=True, slots=True)
-class CompilePass:
-    """One step of the compilation."""
-
-    name: str
-    run: Callable[[Compilation], Iterable[Finding]]
-    needs: tuple[str, ...] = ()
-    """Fields of the Compilation that it reads, in addition to the input."""
-    gives: tuple[str, ...] = ()
-    """Fields of the Compilation that it sets."""
-
-
 def compile_fleet(
     spec: FleetSpec,
     catalogue: Catalogue,
@@ -123,7 +111,7 @@ def compile_fleet(
         _moment(as_of) if at is None else at,
     )
     for one in PASSES:
-        made.findings += one.run(made)
+        made.findings += one(made)
     return Fleet(spec, made.platform, made.pools, made.addons, ordered(made.findings), made.spend)
 
 
@@ -222,10 +210,9 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
 
 def _validate_contract(made: Compilation) -> Iterable[Finding]:
     """Taints, tolerations, advertisers and versions across layers."""
-    spec, pools = made.spec, made.pools
     return [
-        *made.rules.validate_contract(spec, pools),
-        *validate_raw_values(spec, made.catalogue),
+        *made.rules.validate_contract(made.spec, made.pools),
+        *validate_raw_values(made.spec, made.catalogue),
     ]
 
 
@@ -240,17 +227,12 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *made.rules.validate_pools(spec, pools),
-        *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
+        *(found for pool in pools for found in validate_kubelet(pool, made.rules)),
         *validate_autoscalers(spec, made.platform, pools),
         *validate_health(spec, pools),
         *validate_acceptance(pools),
         *validate_idle(spec, pools),
     ]
-
-
-def _validate_kubelet(rules: PlatformRules, pool: Pool) -> Iterable[Finding]:
-    refused, needed = rules.refused_kubelet_settings(pool), rules.needed_reservations(pool)
-    return validate_kubelet(pool, refused, needed)
 
 
 def _decide_discovery(made: Compilation) -> Iterable[Finding]:
@@ -298,35 +280,28 @@ def _within(path: str, place: str) -> bool:
     return path == place or path.startswith((f"{place}.", f"{place}["))
 
 
-def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return validate_queue_declaration(made.spec, made.platforms, made.pools)
+def _validate_use(made: Compilation) -> Iterable[Finding]:
+    """Queues, and declared nodes, promises and quotas that yield nothing."""
+    return [
+        *validate_queue_declaration(made.spec, made.platforms, made.pools),
+        *validate_nothing(made.spec, made),
+    ]
 
 
-def _validate_nothing(made: Compilation) -> Iterable[Finding]:
-    """Declared nodes, promises and quotas that yield nothing."""
-    return validate_nothing(made.spec, made)
-
-
-PASSES = (
-    CompilePass("validate the declaration", _validate_declaration),
-    CompilePass("draft each pool", _draft_pools, gives=("drafts",)),
-    CompilePass("decide who installs what", _decide_owners, ("drafts",), ("parts",)),
-    CompilePass("decide the MIG strategy", _decide_mig_strategy, ("drafts",), ("mig_strategy",)),
-    CompilePass("validate claims and vGPUs", _validate_sharing_together, ("drafts",)),
-    CompilePass("compile each pool", _compile_pools, ("drafts", "parts"), ("pools",)),
-    CompilePass("validate the contract", _validate_contract, ("pools",)),
-    CompilePass("validate on the platform", _validate_on_platform, ("pools",)),
-    CompilePass("decide who discovers features", _decide_discovery, gives=("discovery",)),
-    CompilePass("add up the spend", _add_up_spend, ("pools",), ("spend",)),
-    CompilePass(
-        "plan the add-ons",
-        _plan_addons,
-        ("pools", "parts", "mig_strategy", "discovery"),
-        ("addons",),
-    ),
-    CompilePass("validate relations", _validate_relations, ("pools", "addons")),
-    CompilePass("validate the provider's arguments", _validate_arguments, ("pools",)),
-    CompilePass("validate the queues", _validate_queues, ("pools",)),
-    CompilePass("look for what comes out as nothing", _validate_nothing, ("pools",)),
+PASSES: tuple[Callable[[Compilation], Iterable[Finding]], ...] = (
+    _validate_declaration,
+    _draft_pools,
+    _decide_owners,
+    _decide_mig_strategy,
+    _validate_sharing_together,
+    _compile_pools,
+    _validate_contract,
+    _validate_on_platform,
+    _decide_discovery,
+    _add_up_spend,
+    _plan_addons,
+    _validate_relations,
+    _validate_arguments,
+    _validate_use,
 )
 """All passes of the compilation, in order."""

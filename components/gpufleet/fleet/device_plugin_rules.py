@@ -5,9 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.contract.declared_site import ADDONS, declared_program, declared_site
+from gpufleet.contract.declared_site import (
+    ADDONS,
+    declared_program,
+    declared_site,
+    problems,
+    site_of,
+)
 from gpufleet.contract.operator_values import switch
-from gpufleet.findings import Finding, Severity, findings_in, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -27,9 +33,17 @@ def validate_device_plugin(
         return
     yield from validate_keys(spec.addons.device_plugin.values, spec.addons.device_plugin.version)
     yield from _operators(spec)
-    yield from _no_one_applies_layouts(pools, plan)
+    operator = plan.gpu_operator
+    cut = [p for p in pools if p.name in plugin.pools and p.partition.mig_enabled]
+    names = [p.name for p in cut]
+    if cut and not (operator.enabled and operator.mig_manager):
+        yield _finding("mig-applied-by-nobody", cut[0].path, pools=names)
     yield from _rules("device-plugin", ADDON, spec=spec, plugin=plugin, pools=pools)
-    yield from _not_restarted(pools, plan)
+    if cut and operator.mig_manager:
+        # mig-manager stops and starts the operator's operands by their node labels; this chart's
+        # pods have no such label, so its plugin keeps advertising the old devices (mig-parted
+        # v0.15.0).
+        yield _finding("plugin-not-restarted-by-mig-manager", ADDON, pools=names)
     yield from _discovery_twice(plan)
 
 
@@ -41,39 +55,14 @@ def _operators(spec: FleetSpec) -> Iterator[Finding]:
         yield _finding("two-advertisers/existing", ADDON)
 
 
-def _no_one_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
-    if plan.gpu_operator.enabled and plan.gpu_operator.mig_manager:
-        return
-    cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
-    if cut:
-        yield _finding("mig-applied-by-nobody", cut[0].path, pools=[p.name for p in cut])
-
-
-def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
-    """mig-manager stops and starts the operator's operands by their node labels; this chart's pods
-    have no such label, so its plugin keeps advertising the old devices (mig-parted v0.15.0)."""
-    cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
-    if cut and plan.gpu_operator.mig_manager:
-        yield _finding("plugin-not-restarted-by-mig-manager", ADDON, pools=[p.name for p in cut])
-
-
 def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
     """Unknown keys and wrong types: the chart has no schema and drops them silently."""
-    from gpufleet.cluster.fact import NOTHING, Provenance, known
-    from gpufleet.cluster.program import Program
-    from gpufleet.cluster.site import Site
     from gpufleet.contract.programs.device_plugin import CHART
     from gpufleet.contract.programs.device_plugin_values import RULES, report_values
     from gpufleet.contract.programs.validation import CheckReport
 
     report = CheckReport(RULES)
-    program = Program(
-        name=CHART,
-        release=NOTHING
-        if version is None
-        else known(version, Provenance.DECLARED, f"{ADDON}.version"),
-    )
-    reader = Site(programs=(program,)).release_of(CHART)
+    reader = site_of(CHART, version, ADDON).release_of(CHART)
     report_values(raw, f"{ADDON}.values", report, reader)
     yield from report.findings
 
@@ -124,6 +113,5 @@ def _validated(spec: FleetSpec, field: str, catalogue: Catalogue) -> Iterator[Fi
     values = {**_OURS.get(field, {}), **addon.values}
     program = replace(declared_program(addon, place, chart), values=values)
     site = replace(declared_site(spec, catalogue), programs=(program,))
-    for finding in kinds[field].validate(GoDocument(values), site).findings:
-        if finding.severity is not Severity.INFO and finding.code not in _ELSEWHERE:
-            yield replace(finding, path=f"{place}.values.{finding.path}".rstrip("."))
+    for finding in problems(kinds[field].validate(GoDocument(values), site).findings, _ELSEWHERE):
+        yield replace(finding, path=f"{place}.values.{finding.path}".rstrip("."))

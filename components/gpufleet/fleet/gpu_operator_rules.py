@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.contract.declared_site import problems, site_of
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, Severity, findings_in
 from gpufleet.fleet.chart_values import Values, merged
@@ -82,32 +83,19 @@ def validate_values(
     """
     # Only a few fleets have raw values here; the module loads much data, so it is imported late.
     from gpufleet.catalogue.features import numbers
-    from gpufleet.cluster.fact import NOTHING, Provenance, known
-    from gpufleet.cluster.program import Program
-    from gpufleet.cluster.site import Site
     from gpufleet.contract.programs import gpu_operator_values
     from gpufleet.contract.schemas import values_release
     from gpufleet.documents.document import GoDocument
 
-    release = (
-        NOTHING if version is None else known(version, Provenance.DECLARED, f"{ADDON}.version")
-    )
-    operator = Program(name="gpu-operator", release=release, values=values)
-    context = Site(programs=(operator,))
+    context = site_of("gpu-operator", version, ADDON, values)
     reader = context.release_of("gpu-operator")
     other_chart = reader.numbers != numbers(values_release("gpu-operator"))
     validated = gpu_operator_values.validate(GoDocument(values), context)
-    for finding in _ours(validated.findings):
+    for finding in problems(validated.findings, _CONTRACT):
         weight = finding.severity
         if other_chart and finding.code.startswith("gpu-operator-key"):
             weight = Severity.WARNING
         yield replace(finding, path=_declared_at(finding.path, raw), severity=weight)
-
-
-def _ours(findings: Iterable[Finding]) -> Iterator[Finding]:
-    for finding in findings:
-        if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
-            yield finding
 
 
 def _declared_at(key: str, raw: Mapping[str, Any]) -> str:

@@ -85,15 +85,12 @@ def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
     """The first error of the floor, or of the program that must keep it."""
     least, most = pool.nodes.minimum, pool.nodes.maximum
     unpaced = policy.model_copy(update={"at_once": None})
-    known = {"least": least, "most": most, "share": _share(most), "limit": max(0, least - 1)}
+    known = {"least": least, "most": most, "limit": max(0, least - 1)}
+    # The highest floor in percent that allows one of the nodes to be out of service.
+    known["share"] = 100 - -(-100 // most) if most else 0
     known |= {"pool": pool, "policy": policy, "floor": policy.floor}
     found = [*_rules("floor", _path(pool), allowed=unpaced.allowed(most), **known)]
     yield from found[:1] or _kept(pool, policy, unpaced)
-
-
-def _share(nodes: int) -> int:
-    """The highest floor in percent that allows one of the nodes to be out of service."""
-    return 100 - -(-100 // nodes) if nodes else 0
 
 
 def _kept(pool: Pool, policy: HealthPolicy, unpaced: HealthPolicy) -> Iterator[Finding]:

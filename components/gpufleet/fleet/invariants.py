@@ -5,7 +5,7 @@ which this pass also calls; limits by zones or hosts are checked by the platform
 at each part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 
 from gpufleet.findings import Finding, findings_in, rules_in
@@ -32,7 +32,9 @@ def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
     if spec.queues is not None:
         yield from validate_quotas(fleet, spec.queues)
     if spec.monitoring is not None:
-        yield from _unseen(fleet.pools)
+        # DCGM reads NVIDIA's GPUs.
+        unseen = [pool.name for pool in fleet.pools if pool.gpu.vendor != "nvidia"]
+        yield from _rules("monitored", unseen=unseen, seen=len(unseen) < len(fleet.pools))
 
 
 def most_nodes(pool: Pool, during: TeamCommitment | None = None) -> int:
@@ -105,9 +107,3 @@ def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
         "nodes": -(-one.gpus // pool.gpus_per_node),
     }
     yield from [*_rules("commitment", path, promise=one, pool=pool, **numbers)][:1]
-
-
-def _unseen(pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Monitored pools without a program that reports metrics: DCGM reads NVIDIA's GPUs."""
-    unseen = [pool.name for pool in pools if pool.gpu.vendor != "nvidia"]
-    yield from _rules("monitored", unseen=unseen, seen=len(unseen) < len(pools))

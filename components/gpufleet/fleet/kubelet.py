@@ -6,11 +6,12 @@ all NUMA nodes equals kube-reserved, system-reserved and the hard eviction thres
 `topologymanager`: `restricted` and `single-numa-node` refuse pods).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.platform_rules import PlatformRules
 from gpufleet.spec.kubelet import Kubelet, ManagerPolicy
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
@@ -77,19 +78,14 @@ def kubelet_arguments(pool: Pool) -> dict[str, str]:
     return found
 
 
-def validate_kubelet(
-    pool: Pool, refused: Mapping[str, str] | str, needed: Sequence[str]
-) -> Iterator[Finding]:
-    """Findings about the managers of one pool.
-
-    `refused`: field -> why nodes of the pool do not get it, or one reason for all fields. `needed`:
-    fields of reservations that the platform does not compute by itself.
-    """
+def validate_kubelet(pool: Pool, rules: PlatformRules) -> Iterator[Finding]:
+    """Findings about the managers of one pool."""
     declared = pool.spec.kubelet
     if declared is None:
         return
     place = f"{pool.path}.kubelet"
     written = declared.model_dump(mode="json", by_alias=True, exclude_none=True)
+    refused, needed = rules.refused_kubelet_settings(pool), rules.needed_reservations(pool)
     refused = dict.fromkeys(written, refused) if isinstance(refused, str) else refused
     for field, value in written.items():
         if field in refused:

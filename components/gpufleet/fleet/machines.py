@@ -21,16 +21,21 @@ MAX_INSTANCE_TYPES = 20
 """Maximum number of instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
 
 
-def choose(
-    pool: GpuPool, path: str, platform: PlatformValue, catalogue: Catalogue
-) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+Choice = tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]
+
+
+def _refused(*findings: Finding) -> Choice:
+    return (), None, findings
+
+
+def choose(pool: GpuPool, path: str, platform: PlatformValue, catalogue: Catalogue) -> Choice:
     """The pool's machines in order of preference, their GPU, and errors of the choice.
 
     The list of machines is empty exactly if a finding is an error.
     """
     gpu, findings = _declared_gpu(pool, path, catalogue)
     if findings:
-        return (), None, findings
+        return _refused(*findings)
     listed = platform.facts.any_seller and pool.instance_types
     if not platform.facts.clouds and not listed:
         return _own_machine(pool, path, platform, gpu)
@@ -88,7 +93,7 @@ def managed(machine: Machine, catalogue: Catalogue) -> Machine:
 
 def _from_gpu(
     pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu, catalogue: Catalogue
-) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+) -> Choice:
     rows = [
         row
         for cloud in platform.facts.clouds
@@ -97,40 +102,33 @@ def _from_gpu(
     ]
     if not rows:
         offered = _gpus_of(platform, catalogue)
-        near = sorted(offered, key=lambda other: (_memory_apart(other, gpu), other.key))[:3]
-        return (
-            (),
-            None,
-            (
-                _finding(
-                    "gpu-not-on-platform",
-                    path,
-                    fix="nearest in memory there: " + ", ".join(g.key for g in near),
-                    found=gpu.key,
-                    platform=platform.name.value,
-                    offered=sorted(g.key for g in offered),
-                ),
-            ),
+        size = gpu.nominal_gb or 0
+        near = sorted(offered, key=lambda g: (abs((g.nominal_gb or 0) - size), g.key))[:3]
+        return _refused(
+            _finding(
+                "gpu-not-on-platform",
+                path,
+                fix="nearest in memory there: " + ", ".join(g.key for g in near),
+                found=gpu.key,
+                platform=platform.name.value,
+                offered=sorted(g.key for g in offered),
+            )
         )
     counts = sorted({_devices(row) for row in rows})
     # Machines of one pool are of one cloud, the first with any: the sandbox has several.
     first = [row for row in rows if row.cloud == rows[0].cloud]
     wanted = pool.gpus_per_node or min(_devices(row) for row in first)
     if wanted not in counts:
-        return (
-            (),
-            None,
-            (
-                _finding(
-                    "gpus-per-node-not-offered/machine",
-                    path,
-                    platform=platform.name,
-                    found=wanted,
-                    gpu=gpu.key,
-                    offered=counts,
-                    counts=min(counts, key=lambda n: (abs(n - wanted), n)),
-                ),
-            ),
+        return _refused(
+            _finding(
+                "gpus-per-node-not-offered/machine",
+                path,
+                platform=platform.name,
+                found=wanted,
+                gpu=gpu.key,
+                offered=counts,
+                counts=min(counts, key=lambda n: (abs(n - wanted), n)),
+            )
         )
     fitting = [row for row in rows if _devices(row) == wanted]
     example = fitting[0]
@@ -148,10 +146,6 @@ def _devices(row: InstanceType) -> int:
     return row.accelerator.count or 0
 
 
-def _memory_apart(one: Gpu, other: Gpu) -> int:
-    return abs((one.nominal_gb or 0) - (other.nominal_gb or 0))
-
-
 def _gpus_of(platform: PlatformValue, catalogue: Catalogue) -> list[Gpu]:
     keys = {
         row.accelerator.gpu
@@ -163,7 +157,7 @@ def _gpus_of(platform: PlatformValue, catalogue: Catalogue) -> list[Gpu]:
 
 def _from_instance_types(
     pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu | None, catalogue: Catalogue
-) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+) -> Choice:
     findings: list[Finding] = []
     rows: list[InstanceType] = []
     for index, name in enumerate(pool.instance_types):
@@ -202,11 +196,9 @@ def _from_instance_types(
             findings.append(_finding("instance-type-twice", place, name=name))
         else:
             rows.append(row)
+    findings = findings or [*_disagreements(rows, pool, path, gpu)]
     if findings:
-        return (), None, tuple(findings)
-    findings += _disagreements(rows, pool, path, gpu)
-    if findings:
-        return (), None, tuple(findings)
+        return _refused(*findings)
     return tuple(map(_machine, rows)), catalogue.gpu(rows[0].accelerator.gpu), ()
 
 
@@ -271,39 +263,22 @@ def _shape(row: InstanceType) -> dict[str, str]:
     }
 
 
-def _own_machine(
-    pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu | None
-) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
-    findings: list[Finding] = []
-    if pool.instance_types:
-        findings.append(
-            _finding(
-                "instance-types-on-premises",
-                path,
-                platform=platform.name,
-                found=pool.instance_types,
-            )
-        )
+def _own_machine(pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu | None) -> Choice:
+    findings = [*_rules("own machine", path, pool=pool, platform=platform)]
     size = platform_rules(platform).own_machine(pool, path)
     if isinstance(size, Finding):
-        findings.append(size)
-        size = None
-    if findings or gpu is None or size is None:
-        return (), None, tuple(findings)
-    return (
-        (
-            Machine(
-                name=f"{platform.name}:{pool.name}",
-                architecture="amd64",
-                vcpu=size.vcpu,
-                memory_bytes=None if size.memory_gib is None else size.memory_gib * GIB,
-                local_nvme_bytes=None,
-                efa_interfaces=0,
-                gpus=pool.gpus_per_node or 1,
-                fraction=Fraction(1),
-                instance=None,
-            ),
-        ),
-        gpu,
-        (),
+        return _refused(*findings, size)
+    if findings or gpu is None:
+        return _refused(*findings)
+    machine = Machine(
+        name=f"{platform.name}:{pool.name}",
+        architecture="amd64",
+        vcpu=size.vcpu,
+        memory_bytes=None if size.memory_gib is None else size.memory_gib * GIB,
+        local_nvme_bytes=None,
+        efa_interfaces=0,
+        gpus=pool.gpus_per_node or 1,
+        fraction=Fraction(1),
+        instance=None,
     )
+    return (machine,), gpu, ()

@@ -6,7 +6,8 @@ The webhook is off by default; its rules are those of `gpufleet check --as netwo
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpufleet.findings import Finding, Severity, findings_in
+from gpufleet.contract.declared_site import problems, site_of
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.addon_plan import nodes_exist_already, rdma_pools
 from gpufleet.fleet.chart_values import Values
 from gpufleet.fleet.model import NetworkPlan, Pool
@@ -61,18 +62,13 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
 
 def _validated(document: Values, inside: str, place: str, version: str) -> Iterator[Finding]:
     # The validator loads much data and few fleets have this operator: it is imported late.
-    from gpufleet.cluster.fact import Provenance, known
-    from gpufleet.cluster.program import Program
-    from gpufleet.cluster.site import Site
     from gpufleet.contract.programs import network_operator_values as validate
     from gpufleet.documents.document import GoDocument
 
-    release = known(version, Provenance.DECLARED, f"{ADDON}.version")
-    site = Site(programs=(Program(name="network-operator", release=release),))
-    for finding in validate.validate(GoDocument(document), site).findings:
-        if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
-            path = finding.path.removeprefix(inside)
-            yield replace(finding, path=f"{place}.{path}" if path else place)
+    site = site_of("network-operator", version, ADDON)
+    for finding in problems(validate.validate(GoDocument(document), site).findings, _CONTRACT):
+        path = finding.path.removeprefix(inside)
+        yield replace(finding, path=f"{place}.{path}" if path else place)
 
 
 def _waits_for_ever(pools: Sequence[Pool], plan: NetworkPlan) -> Iterator[Finding]:

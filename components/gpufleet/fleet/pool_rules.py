@@ -297,7 +297,11 @@ def validate_nvlink(pools: Sequence[Pool]) -> Iterable[Finding]:
         for index, need in enumerate(() if declared is None else declared.claims):
             place = f"{path}.claims[{index}].nvlink"
             if need.nvlink is NvlinkReach.DOMAIN:
-                yield from _validate_reach(pool, place)
+                yield from (
+                    _finding("dra-claim-unmet", place, machine=name, limit=link, value="domain")
+                    for name, link in _links(pool).items()
+                    if _DOMAIN not in link
+                )
             elif need.nvlink is NvlinkReach.MACHINE:
                 yield from _validate_machine(pool, place)
 
@@ -317,12 +321,6 @@ def _validate_domain(pool: Pool, path: str) -> Iterator[Finding]:
         yield _finding(
             "dra-compute-domain-alone", path, pool=pool.name, name=name, link=link, machines=links
         )
-
-
-def _validate_reach(pool: Pool, path: str) -> Iterator[Finding]:
-    for name, link in _links(pool).items():
-        if _DOMAIN not in link:
-            yield _finding("dra-claim-unmet", path, machine=name, limit=link, value="domain")
 
 
 def _validate_machine(pool: Pool, path: str) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from gpufleet.messages import message, one_line
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import UnreadableDocumentError
+from gpufleet_policies.commands.options import options
 
 _SHOWN = 100
 """Longest value in the list for people."""
@@ -25,12 +26,9 @@ _SHOWN = 100
 
 @click.command()
 @click.argument("sources", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--platform",
-    type=click.Choice([one.value for one, value in PLATFORMS.items() if value.has("adoption")]),
-    help="Platform of the nodes. Default: read from the resources.",
+@options(
+    "adopt", platform=click.Choice([k.value for k, v in PLATFORMS.items() if v.has("adoption")])
 )
-@click.option("--import-ids", is_flag=True, help="Write importId into pools that can be imported.")
 @format_option
 def command(
     sources: tuple[str, ...], platform: str | None, import_ids: bool, output_format: str

@@ -115,19 +115,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
 
 @command.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--virtualenv",
-    default="venv",
-    show_default=True,
-    metavar="PATH",
-    help="Python environment the pack runs in, relative to DIR.",
-)
-@click.option(
-    "--wheel",
-    type=click.Path(path_type=Path, exists=True),
-    metavar="PATH",
-    help="Wheel or checkout the pack installs gpufleet from. Default: the running one.",
-)
+@options("policies init", wheel=click.Path(path_type=Path, exists=True))
 @format_option
 def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
     """Write a policy pack folder for a project that installs gpufleet.

@@ -47,6 +47,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         version, kind = str(item["apiVersion"]), str(item["kind"])
         own = schema_kinds()[version][kind] == KUBERNETES
         codes = CODES if own else replace(CODES, definition=(version, kind))
+        if kind == "Configuration":
+            codes = replace(codes, reader="Kueue's manager")
         report_problems(schema_problems(item), codes, report, path)
         if context.minor is not None:
             for problem in newer_problems(item, context.minor):

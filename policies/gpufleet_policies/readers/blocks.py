@@ -9,6 +9,7 @@ from gpufleet.documents.shapes import is_list, is_mapping, mapping, rewritten
 from gpufleet_policies.names import meanings, names
 from gpufleet_policies.readers.reading import fact, text, whole
 from gpufleet_policies.resolve.hcl import INSERTED
+from gpufleet_policies.wrappers.release import parse_yaml
 
 _VERBATIM = frozenset(
     {"labels", "tags", "tagsAll", "resourceLabels", "terraformLabels", "effectiveLabels"}
@@ -65,12 +66,10 @@ def api_object(value: Any) -> Any:
 
 
 def literal(written: str) -> Any:
-    """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted."""
-    from gpufleet_policies.readers.nvidia_configs import parsed
-
-    return rewritten(
-        parsed(written), lambda one: UNKNOWN if isinstance(one, str) and INSERTED in one else one
-    )
+    """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted. Raises
+    UnreadableDocumentError."""
+    data = parse_yaml(written)
+    return rewritten(data, lambda one: UNKNOWN if isinstance(one, str) and INSERTED in one else one)
 
 
 def block(value: Any) -> Any:

@@ -57,6 +57,11 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         yield UnopenedRelease(locator=where, release=one)
         return
     parts = values_of(sources, literal)
+    # Values that a plan alone knows are listed with their resource.
+    if known_chart(chart_name(chart.value)) and UNKNOWN not in [one.written for one in sources]:
+        for missing in parts.missing:
+            reason = f"values of the chart {chart_name(chart.value)} are not known: {missing}"
+            yield NotJudged(locator=where, what="values", reason=reason)
     yield from of_values(
         chart_name(chart.value),
         {} if parts.missing else parts.values,
@@ -167,9 +172,10 @@ def of_values(
     elif chart_row.name == "kueue":
         from gpufleet_policies.readers.kueue import configuration
 
-        config = inside(values, "managerConfig.controllerManagerConfigYaml")
+        where = "managerConfig.controllerManagerConfigYaml"
+        config = inside(values, where)
         if isinstance(config, str):
-            yield from configuration(parsed(config), locator)
+            yield from configuration(parsed(config), locator, joined(place, where))
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:

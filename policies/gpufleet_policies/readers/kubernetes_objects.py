@@ -14,7 +14,7 @@ from gpufleet.contract.schemas import (
     schema_problems,
 )
 from gpufleet.documents.paths import at_steps
-from gpufleet.documents.shapes import as_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
 from gpufleet_policies.readers import (
@@ -148,15 +148,8 @@ def _will_be_replaced(problem: SchemaProblem, document: Any) -> bool:
         return False
     here = at_steps(document, problem.steps)
     if problem.kind is SchemaProblemKind.CONDITION:  # an expression reads fields below its place
-        return _has_placeholder(here)
+        return place_of(here, stands_for_another) is not None
     return stands_for_another(here)
-
-
-def _has_placeholder(value: Any) -> bool:
-    below = list(value.values()) if is_mapping(value) else as_list(value)
-    if below is not None:
-        return any(map(_has_placeholder, below))
-    return stands_for_another(value)
 
 
 def is_validated_kind(group: str, kind: str) -> bool:

@@ -1,6 +1,7 @@
 """Kueue's objects as facts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 from gpufleet.cluster.container import is_gpu_resource
@@ -13,6 +14,7 @@ from gpufleet.cluster.queues import (
     LocalQueue,
     ResourceFlavor,
 )
+from gpufleet.cluster.release_values import joined
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
@@ -101,12 +103,16 @@ def resource_flavor(document: dict[str, Any], locator: Locator) -> Iterator[Any]
     )
 
 
-def configuration(data: Any, locator: Locator) -> Iterator[Any]:
-    """Kueue's configuration, as data; in a ConfigMap or a chart's values, an object for pairs."""
+def configuration(data: Any, locator: Locator, place: str = "") -> Iterator[Any]:
+    """Kueue's configuration, as data; at `place` of its holder, for pairs and its schema."""
+    from gpufleet_policies.readers.kubernetes_objects import refused_shape
+
     if not isinstance(data, dict):
         yield NotJudged(locator=locator, what="document", reason="unreadable Kueue configuration")
         return
     if locator.kind != "Configuration":
         document = {**cast("dict[str, Any]", data), "kind": "Configuration"}
         yield ReferencedObject(locator=locator, document=document)
+        for one in refused_shape(document, locator):
+            yield replace(one, place=joined(place, one.place))
     yield KueueConfiguration(locator=locator)

@@ -88,7 +88,7 @@ def of_text(
     if kind == "kueue":
         from gpufleet_policies.readers.kueue import configuration
 
-        yield from configuration(parsed(written), locator)
+        yield from configuration(parsed(written), locator, place)
         return
     yield NvidiaConfig(
         locator=locator,

@@ -50,7 +50,8 @@ def facts_from_pulumi(
     urn: str,
     path: str = "",
 ) -> tuple[Any, ...]:
-    """The facts of one resource; empty when it is of no interest.
+    """The facts of one resource; empty when it is of no interest. Without what is not validated,
+    for which an engine has no list.
 
     `properties` is what the SDK hands to a policy, or what a preview or state holds; `name` is what
     the program calls the resource, `path` the file where there is one.
@@ -61,7 +62,8 @@ def facts_from_pulumi(
     if not is_mapping(document):
         return ()
     facts = facts_of_properties(resource_type, dict(document), name, urn, path)
-    return tuple(one for fact in facts for one in _opened(fact))
+    found = (one for fact in facts for one in _opened(fact))
+    return tuple(one for one in found if type(one) is not NotJudged)
 
 
 def facts_of_properties(
@@ -75,7 +77,7 @@ def facts_of_properties(
     reader = READERS.get(resource_type)
     if reader is not None:
         locator = Locator(KINDS[resource_type], name, urn=urn, file=path, annotated=False)
-        found = tuple(one for one in reader(document, locator) if _is_fact(one))
+        found = tuple(reader(document, locator))
     else:
         kind = group_and_kind(resource_type)
         if kind is None:
@@ -95,15 +97,9 @@ def facts_of_properties(
 def _opened(fact: Any) -> Iterator[Any]:
     """A release without the objects it refers to, which are separate resources."""
     if type(fact) is UnopenedRelease:
-        found = opened(fact.release, fact.locator, fact.annotations)
-        yield from (one for one in found if _is_fact(one))
-    elif _is_fact(fact):
+        yield from opened(fact.release, fact.locator, fact.annotations)
+    else:
         yield fact
-
-
-def _is_fact(found: Any) -> bool:
-    """An engine has no list for parts that were not validated."""
-    return type(found) is not NotJudged
 
 
 _INSIDE_FLEET = f"{FLEET_TYPE}$"

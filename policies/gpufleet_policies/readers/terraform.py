@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import api_object, camel_keys, inside, literal
@@ -133,7 +134,10 @@ def _text(value: Any) -> Any:
 
 def _manifest(written: Any, address: str, path: str) -> Iterator[Any]:
     if isinstance(written, str):
-        written = plain(literal(written) or {})
+        try:
+            written = plain(literal(written) or {})
+        except UnreadableDocumentError:
+            written = {}
     if is_mapping(written) and isinstance(written.get("kind"), str):
         yield from facts_of_object(written, path, name=address)
     elif written is not None and written is not UNKNOWN:

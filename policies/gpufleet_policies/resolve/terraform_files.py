@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.shapes import as_mapping, is_list, is_mapping, rewritten
+from gpufleet.documents.shapes import as_mapping, is_mapping, rewritten
 from gpufleet_policies.resolve.hcl import Block, FilePath, HclError, read_hcl
 from gpufleet_policies.resolve.tree import plain
 
@@ -223,12 +223,3 @@ def values_of(block: Block) -> dict[str, Any]:
 
 def _without_file(value: Any) -> Any:
     return UNKNOWN if isinstance(value, FilePath) else value
-
-
-def holds_unknown(values: Any) -> bool:
-    """Whether any value is only known in a plan."""
-    if is_mapping(values):
-        return any(holds_unknown(one) for one in values.values())
-    if is_list(values):
-        return any(holds_unknown(one) for one in values)
-    return values is UNKNOWN

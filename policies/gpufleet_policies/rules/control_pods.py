@@ -207,6 +207,7 @@ _COMPLETE = frozenset({"LeaderWorkerSet", "JobSet", "Rollout"})
 """Kinds of others whose controllers add no resources to the containers."""
 
 _SERVER = re.compile(r"\b(?:vllm\.entrypoints\.|vllm serve\b|sglang\.launch_server\b)")
+_CLIENT = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\b")  # only sends requests
 _RUNTIMES = frozenset({"nvidia", "nvidia-cdi", "nvidia-legacy"})
 """Runtime classes that put GPUs into a container (NVIDIA GPU Operator, k3s)."""
 
@@ -242,8 +243,9 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if not group.containers_known or group.claims or _asks_for_any(group):
             continue
         for container in group.containers:
-            idle = container.init or fetches(container) is not None
-            why = None if idle else _why(group, container)
+            sends = _CLIENT.search(" ".join(container.words.found or ()))
+            other = container.init or sends or container.command.is_unknown
+            why = None if other or fetches(container) else _why(group, container)
             if why is None:
                 continue
             yield without_gpu.say(

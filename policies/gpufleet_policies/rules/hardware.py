@@ -162,9 +162,8 @@ def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | N
     if memory is None:
         return None
     price = cheapest.micro_usd_per_gpu_hour
-    because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
     cloud = context.catalogue.instance(cheapest.name).cloud
-    return WorkloadGpu(cheapest.gpu, memory, price, because, None, cloud, price)
+    return WorkloadGpu(cheapest.gpu, memory, price, _chosen([cheapest]), None, cloud, price)
 
 
 def _chosen(machines: Sequence[NodeShape]) -> str:
@@ -203,24 +202,16 @@ def held(
                 return waste(workload, group.pods, size, gpu_hour(pool), priced(pool), kind)
         if resource != GPU:
             continue
-        gpus = amount * part
+        gpus, price, basis = amount * part, None, "no pool is known"
         hardware = _from_labels(context, group)
         labelled = grant_of_labels(context.catalogue, group)
+        cheapest = _cheapest_machine(context, shapes(context, group, resource))
         if hardware is not None and labelled is not None:
             price, basis = hardware.micro_usd_per_gpu_hour, hardware.because
             gpus *= labelled.part
-            return waste(workload, group.pods, gpus, price, basis, kind)
-        cheapest = _cheapest_machine(context, shapes(context, group, resource))
-        if cheapest is not None:
-            price = cheapest.micro_usd_per_gpu_hour
-            assert price is not None
-            basis = f"{cheapest.priced}, {usd_hour(price)} per GPU"
-            return waste(workload, group.pods, gpus, price, basis, kind)
-        known_here = offers(context, group, resource)
-        if known_here:
-            price = known_here[0].micro_usd_per_gpu_hour
-            return waste(workload, group.pods, gpus, price, _chosen(known_here), kind)
-        return waste(workload, group.pods, gpus, None, "no pool is known", kind)
+        elif here := [cheapest] if cheapest else offers(context, group, resource):
+            price, basis = here[0].micro_usd_per_gpu_hour, _chosen(here)
+        return waste(workload, group.pods, gpus, price, basis, kind)
     return None
 
 

@@ -47,10 +47,8 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     if workload.node_agent:
         return
     for group in workload.running_groups():
-        for resource in group.gpu_resources:
-            asked = group.pod_gpus(resource)
-            if asked.is_known and asked.value > 0:
-                yield from _validated(context, workload, group, resource, asked.value)
+        for resource, asked in gpu_requests(group):
+            yield from _validated(context, workload, group, resource, asked)
 
 
 @written_rule("gpu-pods-not-tolerated")

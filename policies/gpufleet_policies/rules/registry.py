@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.checked import CONFIG_RULES
 
 FAMILIES = tuple(
     import_module(f"{__package__}.{name}")

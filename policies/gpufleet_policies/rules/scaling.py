@@ -54,11 +54,8 @@ def _autoscalers(context: RuleContext, workload: WorkloadFacts) -> list[Autoscal
     return found
 
 
-def _gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
-    for group in workload.running_groups():
-        asked = group.pod_gpus(GPU)
-        if asked.is_known and asked.value > 0:
-            yield group, asked.value
+def _gpu_groups(workload: WorkloadFacts) -> Iterator[PodGroup]:
+    return (one for one in workload.running_groups() if one.pod_gpus(GPU).found)
 
 
 def _money(
@@ -86,7 +83,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
     scalers = _autoscalers(context, workload)
     if scalers is None or scalers:
         return
-    for group, _ in _gpu_groups(workload):
+    for group in _gpu_groups(workload):
         copies = _copies(workload, group)
         if copies is None or copies < 2:
             continue
@@ -119,7 +116,7 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
     if scalers is None:
         return
     own = {one.group: one for one in workload.scaling}
-    for group, _ in _gpu_groups(workload):
+    for group in _gpu_groups(workload):
         scaling = scalers[0].scaling if scalers else own.get(group.name)
         smallest = group.pods if scaling is None else scaling.minimum
         if scaling is not None and scaling.idle_replicas.found == 0:

@@ -66,7 +66,7 @@ def test_no_message_repeats_a_token_from_any_field(tmp_path: Path):
         if output_format == "json":
             for finding in json.loads(report)["findings"]:
                 # Patches hold what is written into the object: a part of it, where it is copied.
-                finding.pop("patch"), finding.pop("create")
+                finding.pop("patch")
                 assert TOKEN not in json.dumps(finding), finding["code"]
         else:
             assert TOKEN not in report, report[max(0, report.find(TOKEN) - 300) :][:400]

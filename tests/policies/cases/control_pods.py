@@ -39,6 +39,8 @@ SERVER = {
     f"{CONTAINER}.args": ["--model-id=HuggingFaceTB/SmolLM2-135M-Instruct"],
 }
 NO_GPUS = {LIMITS: {"memory": "8Gi"}, REQUESTS: {"cpu": "2", "memory": "8Gi"}}
+_VLLM = {f"{CONTAINER}.image": "vllm/vllm-openai:v0.23.0", **NO_GPUS}
+_SHELL = ["bash", "-c"]
 
 DEVICES = (
     Case(
@@ -53,6 +55,14 @@ DEVICES = (
         deployment(SERVER),
         deployment({**SERVER, **NO_GPUS}),
         "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and requests no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        # ahmedwaleedmalik/k8s-llm-inference-platform benchmarks/job.yaml
+        deployment({**_VLLM, f"{CONTAINER}.command": [*_SHELL, "vllm bench serve --model m"]}),
+        deployment({**_VLLM, f"{CONTAINER}.command": [*_SHELL, "vllm bench latency --model m"]}),
+        "runs vllm/vllm-openai:v0.23.0 and requests no GPU",
         Level.ADVISORY,
     ),
     Case(

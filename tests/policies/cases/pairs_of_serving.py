@@ -33,6 +33,14 @@ def _scaled(name: str, pool: str = "", least: int = 0) -> Thing:
     return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
 
 
+def _by_metric(metric: str) -> Thing:
+    one = {"serverAddress": "http://prometheus:9090", "query": f"max({metric})", "threshold": "1"}
+    one["ignoreNullValues"] = "false"
+    spec = {"scaleTargetRef": {"name": "chat"}, "minReplicaCount": 1, "maxReplicaCount": 4}
+    spec["triggers"] = [{"type": "prometheus", "metadata": one}]
+    return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
+
+
 def _budget(least: int) -> Thing:
     spec = {"minAvailable": least, "selector": {"matchLabels": {"app": "chat"}}}
     return of_kind("PodDisruptionBudget", "policy/v1", "chat", spec, namespace="ml")
@@ -189,6 +197,14 @@ CASES = (
         "scales vllm, which is not here; Deployment ml/chat is",
         ADVICE,
         alongside=(FLEET, deployment()),
+    ),
+    Case(
+        "scaler-of-no-workload",
+        _by_metric("vllm:kv_cache_usage_perc"),
+        _by_metric("vllm:gpu_cache_usage_perc"),
+        "reads vllm:gpu_cache_usage_perc, and Deployment ml/chat runs vllm/vllm-openai:v0.12.0",
+        ADVICE,
+        alongside=(FLEET, deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.12.0"})),
     ),
     Case(
         "device-plugin-default-absent",

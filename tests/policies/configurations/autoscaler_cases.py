@@ -144,6 +144,12 @@ CASES: list[CaseRow] = [
         {},
     ),
     (
+        "autoscaler-zero-by-pods",
+        text(scaled(trigger("max(vllm_num_requests_running)"), minReplicaCount=0)),
+        text(scaled(trigger("max(vllm_proxy_active_requests)"), minReplicaCount=0)),
+        {},
+    ),
+    (
         "autoscaler-silence-is-zero",
         text(scaled(trigger(ignoreNullValues=None))),
         text(scaled(trigger(), fallback=FALLBACK)),

@@ -163,6 +163,15 @@ def test_values_of_a_chart_are_judged_and_expressions_are_not(form: str, tmp_pat
     assert audit(tmp_path)["findings"] == []
 
 
+@pytest.mark.parametrize("text", ["- a", "a: [", "a: b: c"])
+def test_values_that_no_parser_reads_are_listed(text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": CHART % f'"{text}"'})
+    found = audit(tmp_path, "--require-judged", "--allow-nothing")
+    (one,) = found["notJudged"]
+    assert (found["exit"], found["findings"], one["what"]) == (1, [], "values")
+    assert one["reason"].startswith("values of the chart gpu-operator are not known: values[0]")
+
+
 @pytest.mark.parametrize(
     ("written", "made"),
     [

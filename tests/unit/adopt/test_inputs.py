@@ -8,6 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from gpufleet.adopt.refine import registered
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefact import ArtefactKind
@@ -120,6 +121,39 @@ def test_a_value_that_is_refused_is_named_and_takes_nothing_with_it(tmp_path: Pa
     assert pool["capacity"] == [{"spot": {}}, {"onDemand": {}}]
     assert "releaseVersion" not in pool.get("eks", {})
     assert any("eks.releaseVersion: 1.36.0-tested is not written" in n for n in found["notes"])
+
+
+def test_a_refused_value_takes_neither_the_purchase_nor_the_options_with_it(tmp_path: Path) -> None:
+    """GKE upgrades no flex-start nodes blue-green: the value is named, the three steps stay."""
+    ways = [{"flexStart": {}}, {"onDemand": {}}, {"spot": {}}]
+    pool = {"name": "a100", "instanceTypes": ["a2-ultragpu-1g"], "nodes": {"min": 0, "max": 4}}
+    options = {"upgrade": {"strategy": "blueGreen"}, "maxPods": 32}
+    spec = {"catalogue": "2026.11", "platform": "gke", "cluster": {"name": "ml"}}
+    spec["cluster"] |= {"region": "us-central1", "project": "lab"}
+    fleet = compile_data({**spec, "pools": [{**pool, "capacity": ways, "gke": options}]}).fleet
+    assert fleet is not None
+    made = registered(fleet, fleet.pools[0])
+    place = {"cluster": "ml", "location": "us-central1", "project": "lab"}
+    resources = [
+        {
+            "urn": f"urn:pulumi:dev::other::gcp:container/nodePool:NodePool::{name}",
+            "type": "gcp:container/nodePool:NodePool",
+            "id": name,
+            "custom": True,
+            "inputs": {"name": name, **place, **inputs},
+        }
+        for name, inputs in made.items()
+        if name.startswith("nodePool/")
+    ]
+    assert len(resources) == len(ways)
+    state = {"version": 3, "deployment": {"resources": resources}}
+    dump = {"apiVersion": "v1", "kind": "List", "items": [made["computeClass"]]}
+    found = adopted(tmp_path, state, dump)
+    (one,) = found["spec"]["pools"]
+    assert [next(iter(way)) for way in one["capacity"]] == ["flexStart", "onDemand", "spot"]
+    assert one["gke"] == {"maxPods": 32}
+    assert {way["path"].partition(".")[0] for way in found["notExpressed"]} == {"upgradeSettings"}
+    assert "gke.upgrade.strategy: blueGreen is not written" in str(found["notes"])
 
 
 def test_what_runs_already_is_asked_for(tmp_path: Path) -> None:

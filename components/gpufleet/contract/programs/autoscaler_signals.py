@@ -14,17 +14,18 @@ _UTILISATION = re.compile(
 )
 _NOT_ON_MIG = re.compile(r"DCGM_FI_DEV_(GPU|MEM_COPY|ENC|DEC)_UTIL", re.IGNORECASE)
 _OF_PODS = re.compile(
-    r"DCGM_FI_|vllm[:_]|sglang[:_]|tgi_|nv_inference_|gpu[:_](engine|tensor|memory)_",
+    r"DCGM_FI_|vllm:|vllm_(num|kv|gpu|time|inter|e2e|request|prompt|generation|prefix)_|tgi_|"
+    r"sglang[:_](?!router)|nv_inference_|gpu[:_](engine|tensor|memory)_",
     re.IGNORECASE,
 )
+"""Metrics of exporters and servers, not of proxies in front of them."""
 _BATCHING = re.compile(
     r"vllm|sglang|text-generation-inference|tritonserver|lmdeploy|ollama|/nim/", re.IGNORECASE
 )
 """Images of servers that batch requests."""
 _KUBELET_OF = re.compile(r"\bcontainer_[a-z_]+\{[^{}]*\b(?:pod|container)=~?\"\^?([^\"]*)\"")
 """A metric of the kubelet, and the pods or containers that the query selects."""
-_MEAN = re.compile(r"\s*avg\s*\(")
-_PER_POD = re.compile(r"^\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
+_MEAN = re.compile(r"\s*avg\s*\(|\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
 _MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
 
 
@@ -63,7 +64,7 @@ def is_of_target(text: str, name: str) -> bool:
 
 def is_mean(query: str) -> bool:
     """Whether it is a mean over the series of the pods."""
-    return _MEAN.match(query) is not None or _PER_POD.search(query) is not None
+    return _MEAN.match(query) is not None
 
 
 def batches(image: str) -> bool:

@@ -86,12 +86,9 @@ def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
             needed = _needed(row["rule"])
             for path in row["at"]:
                 words = [word for keys in (path.split("."), *needed) for word in keys]
-                found.append(((row, path, needed), frozenset(map(_key, words)) - {""}))
+                keys = frozenset(word.removesuffix("[]") for word in words)
+                found.append(((row, path, needed), keys - {""}))
     return found
-
-
-def _key(word: str) -> str:
-    return word.removesuffix("[]")
 
 
 def _keys(value: Any) -> set[str]:

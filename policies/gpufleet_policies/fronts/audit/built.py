@@ -22,13 +22,14 @@ from gpufleet_policies.fronts.audit.reading import Reading, take, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import LISTS, camel_keys
 from gpufleet_policies.readers.raw_objects import RawObject
+from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.readers.terraform import facts_of_values, is_read
 from gpufleet_policies.readers.train_jobs import TrainerObject, with_runtime
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.resolve.build import build
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.hcl import Block
-from gpufleet_policies.resolve.terraform_files import Configuration, holds_unknown
+from gpufleet_policies.resolve.terraform_files import Configuration
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
 from gpufleet_policies.resolve.written_lines import Entries, Located, WrittenLines
 from gpufleet_policies.wrappers.files import is_kustomization_file
@@ -70,7 +71,7 @@ def with_resources(readings: Sequence[Reading]) -> Sequence[Reading]:
             reason = f"no rule reads {one.type}: its nodes are not known"
             left = Unjudged(reading.name, one.block.line, one.address, "terraform", reason)
             reading.not_judged.append(left)
-        if is_read(one.type) and holds_unknown(one.values):
+        if is_read(one.type) and holds_unknown(dict(one.values)):
             left = Unjudged(reading.name, one.block.line, one.address, "terraform", _IN_PLAN)
             reading.not_judged.append(left)
     for problem in dict.fromkeys(found.problems):
