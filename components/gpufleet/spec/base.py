@@ -92,7 +92,10 @@ class PlainModel(BaseModel):
         cls, source: Any, handler: GetCoreSchemaHandler, /
     ) -> CoreSchema:
         schema = cast("CoreSchema", _unconverted(handler(source)))
-        return no_info_after_validator_function(_fit, schema) if _conditions(cls) else schema
+        if not _conditions(cls):
+            return schema
+        name = cast("dict[str, Any]", schema).pop("ref", None)  # JSON schemas refer to it
+        return no_info_after_validator_function(_fit, schema, ref=name)
 
 
 class SpecModel(PlainModel):
