@@ -4,8 +4,9 @@ Two tables, by the end of a test's path: a folder of `tests` (ends with `/`), a 
 it (`FILE::NAME`). The longest name that fits decides.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -277,7 +278,7 @@ SWEEPS: dict[str, tuple[str, ...] | None] = {
 takes its part."""
 
 
-def named(nodeid: str, table: Iterable[str]) -> str | None:
+def named(nodeid: str, table: Collection[str]) -> str | None:
     """The longest name of a table that fits a test; None: there is none.
 
     Args:
@@ -285,8 +286,8 @@ def named(nodeid: str, table: Iterable[str]) -> str | None:
         table: Names as in `ON_CHANGE`.
     """
     test = nodeid.removeprefix("tests/").partition("[")[0]
-    fits = [n for n in table if test == n or test.startswith(n if n.endswith("/") else f"{n}::")]
-    return max(fits, key=len, default=None)
+    ends = [one.end() if one[0] == "/" else one.start() for one in re.finditer("/|::", test)]
+    return next((test[:end] for end in (None, *reversed(ends)) if test[:end] in table), None)
 
 
 def _file(nodeid: str) -> str:

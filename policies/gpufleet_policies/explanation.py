@@ -32,7 +32,8 @@ def explanation(rule: Rule) -> list[str]:
     lines += [f"* Validates {_subjects(rule)}{_sees(rule)}."]
     if rule.formula:
         lines.append(f"* Money: {rule.formula}.")
-    lines += [f"* Source: {rule.source}{_upstream(rule)}.", *_seen(rule)]
+    survey = f" ({', '.join(rule.survey)})" if rule.survey else ""
+    lines += [f"* Source: {rule.source}{survey}.", *_seen(rule)]
     lines += [f"* Waived by `{rule.annotation}`{_whole(rule)}.", ""]
     example = rule_examples().get(rule.id)
     return lines if example is None else [*lines, *_shown(example)]
@@ -71,10 +72,6 @@ def _subjects(rule: Rule) -> str:
 def _sees(rule: Rule) -> str:
     needed = [_NEEDS[need] for need in Needs if need in rule.needs]
     return f"; silent without {' and '.join(needed)}" if needed else ""
-
-
-def _upstream(rule: Rule) -> str:
-    return f" ({', '.join(rule.survey)})" if rule.survey else ""
 
 
 def _seen(rule: Rule) -> Iterator[str]:

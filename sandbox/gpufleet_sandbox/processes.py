@@ -22,8 +22,9 @@ from gpufleet_sandbox.state import ProcessRecord
 FOLDER_MARK = "GPUFLEET_SANDBOX_PROCESS_OF"
 NAME_MARK = "GPUFLEET_SANDBOX_PROCESS"
 
-_PASSED_ON = ("HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "PYTHONPATH", "SSL_CERT_FILE")
-"""Long-lived processes get no more of the caller's environment: it may hold cloud credentials."""
+_PASSED_ON = ("HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "PYTHONPATH", "SSL_CERT_FILE", "GOGC")
+"""Long-lived processes get no more of the caller's environment: it may hold cloud credentials.
+With GOGC (garbage collector of Go) a control plane takes less processor time or less memory."""
 
 _START_TIME_TOLERANCE = 2.0
 """Seconds. Linux derives start times from the wall clock, which is corrected now and then."""

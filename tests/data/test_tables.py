@@ -136,7 +136,13 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     yield from ((f"branch {key}", row.source) for key, row in catalogue.drivers.branches.items())
     for features in catalogue.feature_tables.values():
-        kinds = (features.gates, features.values, features.fields, features.limits)
+        kinds = (
+            features.gates,
+            features.values,
+            features.fields,
+            features.limits,
+            features.options,
+        )
         for row in (row for kind in kinds for row in kind.values()):
             yield f"{row.program} {row.name}", row.source
     for rows in catalogue.transitions.values():

@@ -40,6 +40,10 @@ PROVIDERS = "pulumi:providers:"
 """Types of providers: next to components, all that an update leaves which made nothing."""
 SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
 """With it an engine writes its state once, at the end of a command, not after each step."""
+GARBAGE = "400"
+"""GOGC of engine, providers and control plane: Go collects garbage when the memory in use has grown
+to this percentage more. With its default of 100 a control plane takes half as much processor time
+again, and 0.7 GB less."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -132,6 +136,13 @@ def _one_checkpoint_per_command() -> Iterator[None]:
     needs it, and `killed_engines` enables it for the tests that kill one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SKIP_CHECKPOINTS, "true")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _less_garbage_collection() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOGC", os.environ.get("GOGC", GARBAGE))
         yield
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import has_schema, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
 from gpufleet_policies.fronts.admission.policies import CHECKS, expressible, policies

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet_sandbox.api_server import ApiServer
 from gpufleet_sandbox.crds import vendors
 from tests.engine.all_definitions import KINDS, create, server_of_all_kinds

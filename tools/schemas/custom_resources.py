@@ -11,7 +11,6 @@ from pruning import OPEN, Schema, pruned
 from sharing import shared
 from sources import Source
 
-
 OWN = Path(__file__).parent / "definitions"
 
 
@@ -21,7 +20,8 @@ def definitions(source: Source, crds: Path, modules: Path, core: Schema) -> list
     files = sorted({file for pattern in source.files for file in folder.glob(pattern)})
     if not files:
         raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")
-    documents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    documents = [one for text in texts for one in yaml.safe_load_all(text)]
     found = [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
     for one in found if source.own else ():
         for version in one["spec"]["versions"]:

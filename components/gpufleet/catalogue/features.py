@@ -27,6 +27,8 @@ class FeatureKind(StrEnum):
     """Maximum number of entries of a list of an API."""
     VERSION = "version"
     """A version of the program's own API, `kueue.x-k8s.io/v1beta1`."""
+    OPTION = "option"
+    """A command line option of a model server, without its hyphens."""
     LINE = "line"
     """A line of releases with another numbering: `name` is as `since`."""
 
@@ -86,6 +88,7 @@ class FeatureTable:
     fields: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     limits: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     versions: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    options: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
 
     def in_order(self, release: Release) -> Release:
         """The release in the numbering of the table: 25.12.0 of the DRA driver is as 0.3.0."""

@@ -19,11 +19,12 @@ holds for null or for a path that gives null as the limit: what is not known is 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from gpufleet.findings.finding import Finding
 from gpufleet.findings.rows import FindingRow, rows_of
@@ -54,8 +55,11 @@ class _Several(list[Any]):
     """Values of all entries of a list."""
 
 
-class RowRules(Protocol):
+@dataclass(frozen=True, slots=True)
+class RowRules:
     """Evaluates the rules of one folder."""
+
+    folder: Path
 
     def __call__(self, of: str, path: str = "", **subjects: object) -> Iterator[Finding]:
         """A finding of each row with this `of` whose conditions hold.
@@ -65,16 +69,8 @@ class RowRules(Protocol):
             path: The place that the rules examine.
             subjects: What the paths begin with, by name.
         """
-        ...
-
-
-def rules_in(file: str) -> RowRules:
-    """The rules of a folder, of whose modules `file` is one."""
-    folder = Path(file).parent
-
-    def found(of: str, path: str = "", **subjects: object) -> Iterator[Finding]:
         chains: set[tuple[str, int]] = set()
-        for row in _group(folder, of):
+        for row in _group(self.folder, of):
             sets = {name: _chosen(subjects, part) for name, part in row.sets.items()}
             named = {**subjects, **sets}
             entries: Sequence[object] = value_of(named, row.each) or () if row.each else (None,)
@@ -89,7 +85,10 @@ def rules_in(file: str) -> RowRules:
                 place = value_of(known, row.place) if row.place else path if below else ""
                 yield row.finding(place, None, facts, index)
 
-    return found
+
+def rules_in(file: str) -> RowRules:
+    """The rules of a folder, of whose modules `file` is one."""
+    return RowRules(Path(file).parent)
 
 
 def _chosen(subjects: Subjects, part: Mapping[str, Any]) -> list[Any]:

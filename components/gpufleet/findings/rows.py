@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from gpufleet.findings.finding import Finding, Severity
 
@@ -72,8 +72,11 @@ class FindingRow:
         return filled(self.message, facts), fix
 
 
-class Writer(Protocol):
+@dataclass(frozen=True, slots=True)
+class Writer:
     """Writes findings of one folder."""
+
+    folder: Path
 
     def __call__(
         self, row: str, path: str = "", *, fix: str | None = None, **facts: object
@@ -86,17 +89,12 @@ class Writer(Protocol):
             fix: What to write instead, as literal text. Default: that of the row, with its facts.
             facts: Values for the texts, and more evidence; text, number, or several of them.
         """
-        ...
+        return rows_of(self.folder)[row].finding(path, fix, facts)
 
 
 def findings_in(file: str) -> Writer:
     """The writer of findings for the modules of a folder, of which `file` is one."""
-    folder = Path(file).parent
-
-    def written(row: str, path: str = "", *, fix: str | None = None, **facts: object) -> Finding:
-        return rows_of(folder)[row].finding(path, fix, facts)
-
-    return written
+    return Writer(Path(file).parent)
 
 
 @cache

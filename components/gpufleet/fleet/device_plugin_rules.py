@@ -57,13 +57,14 @@ def _operators(spec: FleetSpec) -> Iterator[Finding]:
 
 def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
     """Unknown keys and wrong types: the chart has no schema and drops them silently."""
+    from gpufleet.contract.programs.chart_values import report_values
     from gpufleet.contract.programs.device_plugin import CHART
-    from gpufleet.contract.programs.device_plugin_values import RULES, report_values
+    from gpufleet.contract.programs.device_plugin_values import RULES
     from gpufleet.contract.programs.validation import CheckReport
 
     report = CheckReport(RULES)
     reader = site_of(CHART, version, ADDON).release_of(CHART)
-    report_values(raw, f"{ADDON}.values", report, reader)
+    report_values(raw, reader, report, f"{ADDON}.values")
     yield from report.findings
 
 

@@ -84,7 +84,7 @@ def validate_values(
     # Only a few fleets have raw values here; the module loads much data, so it is imported late.
     from gpufleet.catalogue.features import numbers
     from gpufleet.contract.programs import gpu_operator_values
-    from gpufleet.contract.schemas import values_release
+    from gpufleet.contract.schemas.chart_values import values_release
     from gpufleet.documents.document import GoDocument
 
     context = site_of("gpu-operator", version, ADDON, values)

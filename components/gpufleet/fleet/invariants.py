@@ -8,7 +8,7 @@ at each part.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet import windows
 from gpufleet.fleet.kueue_quota import HasPools, takes_whole_nodes
 from gpufleet.fleet.model import Pool
@@ -16,7 +16,7 @@ from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.spec.capacity import TeamCommitment
 from gpufleet.spec.fleet_spec import FleetSpec
 
-_finding, _rules = findings_in(__file__), rules_in(__file__)
+_rules = rules_in(__file__)
 
 _MOMENT = timedelta(seconds=1)
 
@@ -77,14 +77,7 @@ def _closed(pool: Pool) -> Iterator[Finding]:
             pool.capacity, pool.spec.maintenance, machine, pool.nodes.maximum, moment
         ).total
     )
-    if later:
-        yield _finding(
-            "pool-without-nodes-now",
-            pool.path,
-            found=at.isoformat(),
-            limit=later[0].isoformat(),
-            pool=pool.name,
-        )
+    yield from _rules("now", pool.path, pool=pool, later=later)
 
 
 def _notebooks(pool: Pool) -> Iterator[Finding]:

@@ -4,21 +4,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticKnownError
-from pydantic_core.core_schema import (
-    no_info_after_validator_function,
-    no_info_before_validator_function,
-)
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings.row_rules import holds, value_of
 from gpufleet.findings.rows import FACT, filled
-
-Model = TypeVar("Model", bound=BaseModel)
 
 KmsKeyArn = Annotated[
     str,
@@ -69,16 +71,6 @@ def _conditions(kind: type[BaseModel]) -> list[RawRow]:
     return [row for row in read_rows(Path(__file__).parent, "conditions") if row["of"] in names]
 
 
-def _fit(made: Model) -> Model:
-    for row in _conditions(type(made)):
-        if holds(row["when"], cast("Any", made)):
-            paths = row.get("values", {})
-            names = (found[1] for found in FACT.finditer(row["message"]))
-            facts = {name: value_of(made, paths.get(name, name)) for name in names}
-            raise ValueError(filled(row["message"], facts))
-    return made
-
-
 class PlainModel(BaseModel):
     """A model that accepts booleans and numbers as written and converts none, and whose fields fit
     each other.
@@ -91,11 +83,17 @@ class PlainModel(BaseModel):
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler, /
     ) -> CoreSchema:
-        schema = cast("CoreSchema", _unconverted(handler(source)))
-        if not _conditions(cls):
-            return schema
-        name = cast("dict[str, Any]", schema).pop("ref", None)  # JSON schemas refer to it
-        return no_info_after_validator_function(_fit, schema, ref=name)
+        return cast("CoreSchema", _unconverted(handler(source)))
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> Self:
+        for row in _conditions(type(self)):
+            if holds(row["when"], cast("Any", self)):
+                paths = row.get("values", {})
+                names = (found[1] for found in FACT.finditer(row["message"]))
+                facts = {name: value_of(self, paths.get(name, name)) for name in names}
+                raise ValueError(filled(row["message"], facts))
+        return self
 
 
 class SpecModel(PlainModel):

@@ -21,7 +21,7 @@ from gpufleet.contract.programs.autoscaler_signals import (
 )
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
+from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -185,8 +185,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         else:
             validate_keda(path, item, spec, target, report)
         if version in VERSIONS[kind]:
-            problems = object_problems(item, version.partition("/")[0])
-            report_problems(problems, CODES, report, path)
+            report_object(item, version.partition("/")[0], CODES, report, path)
     return report.validation()
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 from gpufleet.catalogue.schemas import KUBERNETES, schema_kinds
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
+from gpufleet.contract.schemas.newer_fields import newer_problems
+from gpufleet.contract.schemas.report import (
     SCHEMA_RULES,
-    has_schema,
-    newer_problems,
     report_problem,
     report_problems,
     schema_codes,
-    schema_problems,
 )
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.rules.rows import rule_table, written_rules

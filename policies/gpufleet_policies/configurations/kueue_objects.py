@@ -14,7 +14,7 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems, schema_codes
+from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object, schema_codes
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at
@@ -51,11 +51,11 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             continue
         own += 1
         _validate_version(item, path, release, report)
-        kind, name = item.get("kind"), _name(item)
+        kind, name = item.get("kind"), _name_of(item.get("metadata"))
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
-            report_problems(object_problems(item, _GROUP[:-1]), _CODES, report, path)
+            report_object(item, _GROUP[:-1], _CODES, report, path)
         if kind == "ClusterQueue":
             found.queues[name] = (path, item)
         elif kind == "LocalQueue":
@@ -149,10 +149,6 @@ def _absent(
 
 def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [as_mapping(group) or {} for _, group in items_at(queue, "spec.resourceGroups")]
-
-
-def _name(item: Mapping[str, Any]) -> str:
-    return _name_of(item.get("metadata"))
 
 
 def _name_of(value: Any) -> str:

@@ -41,17 +41,16 @@ class OfferedDevice:
         self.node = node
         inner = {**raw, **mapping(raw.get("basic"))}
         self.variable: dict[str, Any] = {"driver": driver}
-        for kind, read in (("attributes", _plain), ("capacity", _capacity)):
+        for kind, read in (
+            ("attributes", _plain),
+            ("capacity", lambda one: {"quantity": str(_amount(one))}),
+        ):
             found: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
             for name, value in mapping(inner.get(kind)).items():
                 domain, _, short = name.rpartition("/")
                 found[domain or driver][short] = read(value)
             self.variable[kind] = dict(found)
         self.consumes = _counters(pool, entries(inner, "consumesCounters"), "counterSet")
-
-
-def _capacity(value: Any) -> dict[str, str]:
-    return {"quantity": str(_amount(value))}
 
 
 def _plain(given: Any) -> Any:

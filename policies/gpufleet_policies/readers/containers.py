@@ -23,7 +23,7 @@ from gpufleet_policies.readers.launch import (
 )
 from gpufleet_policies.readers.options import Options, read_options, split_words
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup, natural
+from gpufleet_policies.readers.raw_pods import RawGroup, natural
 from gpufleet_policies.readers.reading import at, fact, text, words
 
 _PROGRAMS = frozenset(names("serving program"))
@@ -162,16 +162,13 @@ def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:
     for key, init in (("initContainers", True), ("containers", False)):
         if group.containers is not None and not init:
             for raw in group.containers:
-                yield raw.place, raw.fields, False, _resources_of(raw)
+                resources = raw.resources_place or f"{raw.place}.resources"
+                yield raw.place, raw.fields, False, "" if raw.short_form else resources
             continue
         place = f"{group.place}.{key}"
         for index, raw in enumerate(items(spec.get(key))):
             where = f"{place}[{index}]"
             yield where, raw, init, f"{where}.resources"
-
-
-def _resources_of(raw: RawContainer) -> str:
-    return "" if raw.short_form else raw.resources_place or f"{raw.place}.resources"
 
 
 def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Container:

@@ -69,15 +69,11 @@ def _one_line(expression: str) -> str:
     return expression.replace("\n", " ") + "\n" * expression.count("\n")
 
 
-def _value(expression: str) -> str:
-    return "" if _CONTROL.match(expression) else FILLED_IN
-
-
 def _line(line: str) -> str:
     if "{{" not in line:
         return line
     if _rewritten(line, lambda _: "").strip():
-        return _rewritten(line, _value)
+        return _rewritten(line, lambda one: "" if _CONTROL.match(one) else FILLED_IN)
     expressions = [line[start:end] for start, end in _expressions(line)]
     values = [one for one in expressions if not _CONTROL.match(one)]
     if not values:

@@ -6,13 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.nvidia import NvidiaConfig
-from gpufleet.contract.schemas import (
-    SchemaProblem,
-    SchemaProblemKind,
-    has_schema,
-    newer_fields,
-    schema_problems,
-)
+from gpufleet.contract.schemas.newer_fields import newer_fields
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator

@@ -51,7 +51,8 @@ def _apply(document: Any, operation: Operation, replaces_nothing: bool) -> None:
     elif name in OPERATIONS:
         if name != "remove" and "value" not in operation:
             raise PatchConflictError(f"{path}: the operation has no value")
-        missing = replaces_nothing and name == "replace" and not _is_item(document, path)
+        missing = replaces_nothing and name == "replace"
+        missing = missing and not is_list(_at(document, path.rpartition("/")[0]))
         _change(document, "add" if missing else str(name), path, operation.get("value"))
     else:
         raise PatchConflictError(f"there is no operation {name!r}")
@@ -88,10 +89,6 @@ def _change(document: Any, name: str, path: str, value: Any) -> None:
             here[index] = copy.deepcopy(value)
     else:
         raise PatchConflictError(f"{path} is not inside a mapping or list")
-
-
-def _is_item(document: Any, path: str) -> bool:
-    return is_list(_at(document, path.rpartition("/")[0]))
 
 
 def _at(document: Any, path: str) -> Any:

@@ -44,7 +44,9 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
         count = pool.gpus_per_node.found or 0
         strategy = pool.shared.strategy.found or ""
         found += [
-            PoolGrant(pool.name, one, on_gke and _adds_up(one, strategy, count))
+            PoolGrant(
+                pool.name, one, on_gke and strategy == "mps" and one.replicas > 1 and count == 1
+            )
             for one in offer.grants
             if one.resource == resource
         ]
@@ -71,10 +73,6 @@ def _of_claims(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
         for one in pool.shares
         if one.device_class == GPU_CLASS
     )
-
-
-def _adds_up(one: Grant, sharing: str, gpus_per_node: int) -> bool:
-    return sharing == "mps" and one.replicas > 1 and gpus_per_node == 1
 
 
 def shared_grants(context: RuleContext, group: PodGroup) -> Iterator[PoolGrant]:

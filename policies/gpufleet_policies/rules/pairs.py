@@ -31,6 +31,7 @@ from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import has_mig
+from gpufleet_policies.rules.server_arguments import foreign_option
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -102,6 +103,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for _, one in subject.gpu_containers:
             if not one.init:
                 data = _container(one) | download_room(subject.intent, one, context.catalogue)
+                data["foreign"] = foreign_option(context, data)
                 yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
@@ -366,13 +368,9 @@ def _others(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
             return None
         found.append(first)
     taken = {(id(one.subject), one.place) for one in (at, *found)}
-    for wanted in pair.get("without", ()):
-        if any(
-            (id(side.subject), side.place) not in taken
-            for side, _ in _fitting(context, wanted, at, far=True)
-        ):
-            return None
-    return found
+    unwanted = (_fitting(context, one, at, far=True) for one in pair.get("without", ()))
+    others = (side for side, _ in chain.from_iterable(unwanted))
+    return found if all((id(one.subject), one.place) in taken for one in others) else None
 
 
 def _found(pair: Mapping[str, Any], at: _Side, others: list[_Side]) -> Finding:

@@ -1,9 +1,11 @@
 """Arguments of a model server with which its engine does not start."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import MIG_PREFIX
 from gpufleet.findings import Finding
@@ -124,3 +126,23 @@ def _share(container: Container) -> _Refused | None:
         "the part is above 0 and at most 1",
         "write a part such as 0.9",
     )
+
+
+_SERVER = re.compile(
+    r"(?:\b(?:(?:vllm|sglang) serve|openai\.api_server|sglang\.launch_server)\b|\A(?=--))([^;&|]*)"
+)
+"""What starts the server of an engine, and the rest of its line."""
+
+
+def foreign_option(context: RuleContext, container: Mapping[str, Any]) -> str | None:
+    """The first option that the release of the engine in the image does not have: argparse takes
+    the beginning of a name, too, and vLLM underscores."""
+    engine = re.search(r"(?:^|/)(vllm|sglang)(?:-openai)?:v?[0-9]", str(container.get("image")))
+    start = _SERVER.search(re.sub(r"\\?\s*\n", " ", str(container.get("words"))))
+    if engine is None or start is None or not container["release"]:
+        return None
+    options = context.catalogue.features(engine[1]).options.values()
+    known = [f" {one.name}" for one in options if one.is_in(numbers(container["release"]))]
+    given = re.findall(r"(?<!\S)--[A-Za-z][\w-]*", start[1])
+    names = {one: f" {one[2:].replace('_', '-').removeprefix('no-')}" for one in given}
+    return next((one for one, name in names.items() if name not in "".join(known)), None)

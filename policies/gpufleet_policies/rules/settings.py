@@ -93,7 +93,9 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         return RuleSettings()
     from gpufleet.contract.schemas.validator import part_problems
 
-    written: dict[str, Any] = rewritten(dict(data), _text)
+    written: dict[str, Any] = rewritten(
+        dict(data), lambda one: one.isoformat() if isinstance(one, date) else one
+    )
     if is_mapping(levels := written.get("rules")):  # `off` without quotes, as YAML reads it
         written["rules"] = {
             rule: "off" if one is False else one for rule, one in levels.items() if one is not None
@@ -132,10 +134,6 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         clusters=tuple(items(written.get("clusters"))),
         everything_off=written.get("everythingOff") or "",
     )
-
-
-def _text(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
 
 
 _BUDGET_KEYS = ("standingUsdPerMonth", "exposureUsdPerHour")

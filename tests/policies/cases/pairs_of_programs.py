@@ -43,6 +43,10 @@ def opened(release: str, **driver: Any) -> Thing:
     return operator(release, {"driver": {"useOpenKernelModules": True, **driver}})
 
 
+K3S = "/run/k3s/containerd/containerd.sock"
+PRESENT = {"nvidia.com/gpu.present": "true"}
+
+
 def containerd(release: str, *more: dict[str, str]) -> Thing:
     env = [{"name": "CONTAINERD_CONFIG", "value": "/etc/k0s/containerd.d/nvidia.toml"}, *more]
     return operator(release, {"toolkit": {"env": env}})
@@ -301,5 +305,22 @@ CASES = (
         "configures k0s's containerd in v24.9.2, which runs the command containerd of the host",
         ADVICE,
         alongside=(),
+    ),
+    # NVIDIA's GPU Operator documentation, Rancher Kubernetes Engine 2 and MicroK8s.
+    Case(
+        "toolkit-asks-missing-containerd",
+        operator("v25.3.0", {"toolkit": {"env": [{"name": "CONTAINERD_SOCKET", "value": K3S}]}}),
+        operator("v25.3.0", {}),
+        "does not name the socket of the containerd that Node gpu-1 brings: v1.33.1+rke2r1",
+        ADVICE,
+        alongside=(node(labels=PRESENT, kubelet="v1.33.1+rke2r1"),),
+    ),
+    Case(
+        "toolkit-asks-missing-containerd",
+        operator("v25.3.0", {"toolkit": {"enabled": False}}),
+        operator("v25.3.0", {}),
+        "does not name the paths of the containerd that MicroK8s brings on Node gpu-1",
+        ADVICE,
+        alongside=(node(labels={**PRESENT, "microk8s.io/cluster": "true"}),),
     ),
 )

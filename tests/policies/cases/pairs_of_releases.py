@@ -120,8 +120,8 @@ CASES = (
         crio(),
     ),
     on_node(
-        operator("v25.3.2", {"cdi": {"enabled": False}}),
-        operator("v25.3.2", {"cdi": {"enabled": True}}),
+        operator("v25.3.2", {"cdi": {"enabled": False}, "toolkit": {"enabled": False}}),
+        operator("v25.3.2", {"cdi": {"enabled": True}, "toolkit": {"enabled": False}}),
         "which v25.3.2 does not support on RKE2",
         node(labels=GPU, kubelet="v1.32.5+rke2r1"),
     ),
@@ -162,6 +162,13 @@ CASES = (
         job({'spec.template.metadata.annotations."hami.io/gpu-scheduler-policy"': "spread"}),
         job({'spec.template.metadata.annotations."hami.io/gpu-schedule-policy"': "spread"}),
         "has an annotation that is nearly one of HAMi's",
+        ADVICE,
+    ),
+    Case(
+        "hami-not-read",
+        job({'spec.template.metadata.annotations."nvidia.com/use-gputype"': "A100"}),
+        job({'spec.template.metadata.annotations."hami.io/use-gputype"': "A100"}),
+        "chooses GPUs by an annotation that HAMi does not read",
         ADVICE,
     ),
     Case(

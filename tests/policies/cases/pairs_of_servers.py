@@ -115,7 +115,7 @@ CASES = (
             (f"{VLLM}0.11.0", f"{VLLM}0.13.0", ("--rope-scaling={}",), "with --rope-scaling,"),
             (f"{VLLM}0.10.0", f"{VLLM}0.11.0", STEPS, "with --num-scheduler-steps,"),
             (f"{VLLM}0.11.0", f"{VLLM}0.13.0", GUIDED, "with --guided-decoding-backend,"),
-            (f"{VLLM}0.11.0", f"{VLLM}0.15.0", ("--use-v2-block-manager",), "block-manager, which"),
+            (f"{VLLM}0.9.2", f"{VLLM}0.15.0", ("--use-v2-block-manager",), "block-manager, which"),
             (
                 f"{DYNAMO}1.0.0",
                 f"{DYNAMO}1.1.0",
@@ -191,7 +191,7 @@ CASES = (
     ),
     Case(
         "object-of-other-release",
-        release("keda", "2.17.1", {}, "keda"),
+        release("keda", "2.19.0", {}, "keda"),
         release("keda", "2.17.0", {}, "keda"),
         "refuses a fallback whose triggers do not name metricType, as ScaledObject chat has it",
         ADVICE,

@@ -46,13 +46,37 @@ def _budget(least: int) -> Thing:
     return of_kind("PodDisruptionBudget", "policy/v1", "chat", spec, namespace="ml")
 
 
-def _plugin(volume: dict[str, object]) -> Thing:
-    container = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.17.1"}
+_SOCKET = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
+
+
+def _plugin(volume: dict[str, object], **more: object) -> Thing:
+    container = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.17.1", **more}
     pod = {"containers": [container], "volumes": [volume]}
     labels = {"app": "plugin"}
     template = {"metadata": {"labels": labels}, "spec": pod}
     spec = {"selector": {"matchLabels": labels}, "template": template}
     return of_kind("DaemonSet", "apps/v1", "plugin", spec, namespace="kube-system")
+
+
+def _sharing() -> Thing:
+    shares = "timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}"
+    data = {"any": f"version: v1\nsharing:\n  {shares}"}
+    thing = of_kind("ConfigMap", "v1", "sharing", {}, namespace="kube-system")
+    thing.properties["data"] = data
+    return thing
+
+
+def _volcano(named: str) -> Thing:
+    limits = {"nvidia.com/gpu": 1, "cpu": 4, "memory": "8Gi"}
+    containers = [{"name": "a", "image": "b", "resources": {"limits": limits}}]
+    task = {"name": "w", "replicas": 1, "template": {"spec": {"containers": containers}}}
+    spec = {"schedulerName": "volcano", "minAvailable": 1, "queue": named, "tasks": [task]}
+    return of_kind("Job", "batch.volcano.sh/v1alpha1", "train", spec, namespace="ml")
+
+
+def _volcano_queue() -> Thing:
+    spec = {"weight": 1}
+    return of_kind("Queue", "scheduling.volcano.sh/v1beta1", "research", spec)
 
 
 def _nodes(more: dict[str, object]) -> Thing:
@@ -258,6 +282,24 @@ CASES = (
         _plugin({"name": "plugins", "emptyDir": {}}),
         "runs NVIDIA's device plugin without a volume of /var/lib/kubelet/device-plugins",
         ADVICE,
+    ),
+    # NVIDIA/k8s-device-plugin#615
+    Case(
+        "device-plugin-without-socket",
+        _plugin(_SOCKET, env=[{"name": "CONFIG_FILE", "value": "/config/any"}]),
+        _plugin(_SOCKET),
+        "without CONFIG_FILE or --config-file, so it does not read ConfigMap",
+        ADVICE,
+        alongside=(_sharing(),),
+    ),
+    # volcano-sh/volcano pkg/webhooks/admission/jobs/validate/admit_job.go
+    Case(
+        "named-object-absent",
+        _volcano("research"),
+        _volcano("reserch"),
+        "names the Queue reserch, and there is none here, but Queue research",
+        ADVICE,
+        alongside=(_volcano_queue(),),
     ),
     Case(
         "node-disk-below-images",

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.render import command
-from gpufleet.contract.schemas import has_schema, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.render.gitops import gitops_steps
 from gpufleet.render.releases import releases
 from gpufleet_policies.wrappers.registry import releases_of

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 
 FOLDER = Path(__file__).parents[4] / "shared/reference/crds"
 

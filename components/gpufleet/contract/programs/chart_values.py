@@ -1,5 +1,6 @@
 """Values of a chart: a mapping, read in the way Helm reads it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,9 @@ from gpufleet.cluster.program import Reader
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.rule_tables import note_text
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import SchemaCodes, values_release
+from gpufleet.contract.schemas.chart_values import values_problems, values_release
+from gpufleet.contract.schemas.problems import SchemaProblem
+from gpufleet.contract.schemas.report import SchemaCodes, report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.shapes import as_mapping
 
@@ -32,3 +35,19 @@ def chart_codes(codes: SchemaCodes, reader: Reader, *, older: bool = False) -> S
     return replace(
         codes, reader=f"the {reader.program} chart", of_release=release if older else None
     )
+
+
+def report_values(
+    values: Mapping[str, Any],
+    reader: Reader,
+    report: CheckReport,
+    path: str = "",
+    codes: SchemaCodes | None = None,
+    special: Callable[[SchemaProblem], str | None] | None = None,
+    *,
+    older: bool = False,
+) -> None:
+    """Report keys and types that a chart does not read: without a schema it drops them. `codes` and
+    `special` as for `report_problems`, `older` as for `chart_codes`."""
+    codes = chart_codes(codes or schema_codes(), reader, older=older)
+    report_problems(values_problems(reader, values, older=older), codes, report, path, special)

@@ -13,7 +13,7 @@ from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import report_problems, schema_codes
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.contract.schemas.validator import part_problems
 from gpufleet.documents.reading import read_strict
 from gpufleet.documents.shapes import as_list, as_mapping

@@ -9,8 +9,8 @@ from typing import Any
 from gpufleet.contract.programs.go_json import fold, shown
 from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import SchemaProblem, SchemaProblemKind, schema_codes
-from gpufleet.contract.schemas.report import report_problem
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import report_problem, schema_codes
 from gpufleet.contract.schemas.validator import part_problems
 from gpufleet.documents.paths import at_steps, child, entries_at, mapping_at, value_at
 from gpufleet.documents.reading import read_strict

@@ -1,30 +1,22 @@
 """Kind `device-plugin-values`: values of the chart nvidia-device-plugin, with their configs."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.cluster.program import Program, Reader
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import device_plugin
-from gpufleet.contract.programs.chart_values import chart_codes, validate_values
+from gpufleet.contract.programs.chart_values import report_values, validate_values
 from gpufleet.contract.programs.device_plugin import CHART, validate_chart
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    report_problems,
-    schema_codes,
-    values_problems,
-)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import rule_table
-
-CODES = schema_codes("the chart")
 
 RULES = rule_table(
     *rules_in("device_plugin_values", "unknown_keys", "schema"),
@@ -39,7 +31,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     values = validate_values(read, "device-plugin-values", report)
     if values is None:
         return report.validation()
-    report_values(values, "", report, context.release_of(CHART))
+    report_values(values, context.release_of(CHART), report)
     installed = replace(context.program(CHART) or Program(), name=CHART, values=values)
     inner = replace(context.reading(installed), env=None)
     validate_chart(inner, report)
@@ -49,18 +41,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         replace(f, path=f.path.removeprefix("context.chart.values.")) for f in report.findings
     ]
     return report.validation()
-
-
-def report_values(
-    values: Mapping[str, Any],
-    path: str,
-    report: CheckReport,
-    reader: Reader,
-) -> None:
-    """Report keys and types that the chart does not read: it has no schema and drops them."""
-    codes = chart_codes(CODES, reader)
-    problems = values_problems(reader, values)
-    report_problems(problems, codes, report, path)
 
 
 def _validate_config(text: Any, path: str, context: Site, report: CheckReport) -> None:

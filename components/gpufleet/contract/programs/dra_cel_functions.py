@@ -60,6 +60,7 @@ def functions(text: str | None = None) -> dict[str, Callable[..., Any]]:
         "upperAscii": str.upper,
         "trim": str.strip,
         "split": str.split,
+        "join": lambda words, between: between.join(words),
         "find": _find,
     }
     return {name: one for name, one in found.items() if text is None or name in text}

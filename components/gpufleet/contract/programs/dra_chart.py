@@ -7,16 +7,14 @@ from typing import Any
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import PLUGIN, offered_twice
-from gpufleet.contract.programs.chart_values import chart_codes, validate_values
+from gpufleet.contract.programs.chart_values import report_values, validate_values
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import report_problems, schema_codes, values_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.rules.rows import rule_table
 
-CODES = schema_codes("the chart")
 _OTHERS = (
     *("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid"),
     *("dra-consumable-shares-gate", "dra-plugin-too"),
@@ -35,9 +33,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     values = validate_values(read, "dra-values", report)
     if values is None:
         return report.validation()
-    driver = context.release_of(DRIVER)
-    codes = chart_codes(CODES, driver)
-    report_problems(values_problems(driver, values), codes, report)
+    report_values(values, context.release_of(DRIVER), report)
     before = context.program(DRIVER) or Program()
     inner = replace(context.reading(replace(before, name=DRIVER, values=values)), feature_gates={})
     validate_chart(inner, dict(gates_in_force(inner, report)), report)

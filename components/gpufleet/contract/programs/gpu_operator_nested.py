@@ -17,13 +17,8 @@ from gpufleet.contract.programs.gpu_operator_runtime import (
     validate_runtime_paths,
 )
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import (
-    SchemaCodes,
-    SchemaProblem,
-    SchemaProblemKind,
-    object_problems,
-    report_problems,
-)
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import SchemaCodes, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, mapping_at, value_at

@@ -11,7 +11,7 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import offered_twice
-from gpufleet.contract.programs.chart_values import chart_codes
+from gpufleet.contract.programs.chart_values import report_values
 from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
@@ -34,11 +34,7 @@ from gpufleet.contract.programs.gpu_operator_runtime import (
 )
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    is_switch,
-    report_problems,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import is_switch
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, entries_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -191,9 +187,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
     _validate_neighbours(values, context, report)
     validate_extra_objects(values, documents, report)
-    codes = chart_codes(CODES, operator, older=older)
-    problems = values_problems(operator, values, older=older)
-    report_problems(problems, codes, report, special=special_code)
+    report_values(values, operator, report, "", CODES, special_code, older=older)
     return report.validation()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.contract.schemas import schema_codes
+from gpufleet.contract.schemas.report import schema_codes
 
 VERSIONS = {
     "NodePool": "karpenter.sh/v1",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import report_problems, schema_codes
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.contract.schemas.validator import part_problems
 from gpufleet.documents.paths import child, entries_at, mapping_at
 from gpufleet.documents.reading import read_strict

@@ -13,18 +13,11 @@ from gpufleet.contract.programs.custom_resources import Objects, objects_of, sha
 from gpufleet.contract.programs.go_json import json_problem, kind_of, shown
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SchemaCodes,
-    SchemaProblem,
-    SchemaProblemKind,
-    known_fields,
-    object_problems,
-    own_values,
-    report_problems,
-    values_problems,
-)
+from gpufleet.contract.schemas.chart_values import own_values, values_problems
 from gpufleet.contract.schemas.gpu_refusals import refused_by_code
-from gpufleet.contract.schemas.validator import part_problems
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import SchemaCodes, object_problems, report_problems
+from gpufleet.contract.schemas.validator import known_fields, part_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_mapping

@@ -12,15 +12,9 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import (
-    SchemaProblem,
-    SchemaProblemKind,
-    report_problems,
-    says_true,
-    schema_codes,
-    values_problems,
-    values_release,
-)
+from gpufleet.contract.schemas.chart_values import says_true, values_problems, values_release
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import report_problems, schema_codes
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import entries_at, value_at

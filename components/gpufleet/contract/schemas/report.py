@@ -103,6 +103,18 @@ def report_problems(
             report_problem(problem, codes, report, path, code)
 
 
+def report_object(
+    document: Mapping[str, Any],
+    group: str,
+    codes: SchemaCodes,
+    report: CheckReport,
+    path: str,
+    special: Callable[[SchemaProblem], str | None] | None = None,
+) -> None:
+    """Add the `object_problems` of an object as `report_problems` does."""
+    report_problems(object_problems(document, group), codes, report, path, special)
+
+
 def report_problem(
     problem: SchemaProblem,
     codes: SchemaCodes,

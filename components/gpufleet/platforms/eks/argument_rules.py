@@ -17,7 +17,7 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.fact import NOTHING, known
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.contract.machine_images import ended_image
-from gpufleet.contract.schemas import has_schema, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool

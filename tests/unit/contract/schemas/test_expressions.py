@@ -9,7 +9,7 @@ import pytest
 
 from gpufleet.catalogue.schemas import schema_file, schema_kinds
 from gpufleet.contract.programs.dra_cel_functions import functions
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 
 
 def said(document: dict[str, Any]) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.examples import examples, has_changed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import newer_fields, newer_problems
+from gpufleet.contract.schemas.newer_fields import newer_fields, newer_problems
 
 
 def pod(**spec: Any) -> dict[str, Any]:

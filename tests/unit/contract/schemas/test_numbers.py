@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import has_schema, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.spec.parse import parse
 
 

@@ -11,7 +11,8 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli import _program
-from gpufleet.contract.schemas import SchemaProblemKind, schema_problems
+from gpufleet.contract.schemas.problems import SchemaProblemKind
+from gpufleet.contract.schemas.validator import schema_problems
 
 TYPE, CHOICE, BOUND = SchemaProblemKind.TYPE, SchemaProblemKind.CHOICE, SchemaProblemKind.BOUND
 UNKNOWN, REQUIRED = SchemaProblemKind.UNKNOWN, SchemaProblemKind.REQUIRED

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.contract.schemas import schema_problems
 from gpufleet.contract.schemas.gpu_refusals import refusals
 from gpufleet.contract.schemas.problems import SchemaProblemKind
+from gpufleet.contract.schemas.validator import schema_problems
 
 DEPLOYMENT = """
 apiVersion: apps/v1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.contract.schemas import has_schema, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from tests.recorded.commands import rendered
 from tests.recorded.differences import recordings
 from tests.recorded.programs import DECLARATIONS

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import SchemaProblemKind, schema_problems
+from gpufleet.contract.schemas.problems import SchemaProblemKind
+from gpufleet.contract.schemas.validator import schema_problems
 
 TYPE, CHOICE = SchemaProblemKind.TYPE, SchemaProblemKind.CHOICE
 UNKNOWN, REQUIRED = SchemaProblemKind.UNKNOWN, SchemaProblemKind.REQUIRED

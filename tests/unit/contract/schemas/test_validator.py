@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds, schema_source
-from gpufleet.contract.schemas import has_schema, known_fields, schema_problems
+from gpufleet.contract.schemas.validator import has_schema, known_fields, schema_problems
 
 
 def pod(**container: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpufleet.change.differences import file_class
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.platforms.gke.daemon_sets import chosen_pools, gpudirect_objects
 from gpufleet.render.artefact import ArtefactKind

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.daemon_sets import chosen_pools

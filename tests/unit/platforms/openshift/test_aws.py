@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Finding
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.aws.machines import OnAws

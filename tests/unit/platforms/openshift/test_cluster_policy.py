@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy, without_a_place
 from gpufleet.platforms.openshift.olm import fleet_cluster_policy
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, NOTEBOOKS, fleet

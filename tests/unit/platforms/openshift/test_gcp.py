@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
 from gpufleet.platforms.openshift.machine_set import machine_set_plan
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
