@@ -1,22 +1,20 @@
 """`gpufleet calendar`: when pools and teams have GPUs, and what unused capacity costs."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
 
+from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
 from gpufleet.calendar.fleet_calendar import fleet_calendar
-from gpufleet.calendar.model import CalendarSpan, FleetCalendar, TeamSpan
+from gpufleet.calendar.model import CalendarSpan, FleetCalendar
 from gpufleet.calendar.rules import usd
 from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
-from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.output import exit_code, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.environment import start_moment
 from gpufleet.findings import has_errors, ordered
@@ -74,7 +72,14 @@ def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
     help="Time zone of the drawing, such as Europe/Berlin; days begin at its midnight.",
 )
 @click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
-@format_option
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "svg"]),
+    default="text",
+    show_default=True,
+    help="text for people, json for programs, svg as a picture.",
+)
 def command(
     source: str,
     at: datetime | None,
@@ -92,7 +97,7 @@ def command(
 
     \b
         gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
-        gpufleet calendar fleet.yaml --zone Europe/Berlin
+        gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
 
     JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
     Exits 1 when a finding is an error, such as a block that has ended at --at; 2 when SPEC cannot
@@ -116,14 +121,19 @@ def command(
         print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
     else:
         print_findings(findings)
-        if made is not None:
-            click.echo("\n".join(_text(made, zone)))
+    if made is not None and output_format == "text":
+        click.echo("\n".join(_text(made, zone)))
+    elif made is not None and output_format == "svg":
+        click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
     sys.exit(exit_code(findings))
 
 
+def _title(made: FleetCalendar, zone: ZoneInfo) -> str:
+    return f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
+
+
 def _text(made: FleetCalendar, zone: ZoneInfo) -> list[str]:
-    title = f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
-    lines = [title, *grid_text(calendar_grid(made, zone))]
+    lines = [_title(made, zone), *grid_text(calendar_grid(made, zone))]
     if made.actions:
         lines += ["", "what happens"]
         lines += [
@@ -203,150 +213,3 @@ def _utc(moment: datetime) -> str:
 
 def _dollars(micro: Fraction | None) -> str | None:
     return None if micro is None else usd(micro)
-
-
-# A calendar as rows of cells: an hour, a local day or a week each, as letters.
-
-MOST_CELLS = 56
-"""Cells of a row: with names and numbers it fits into 80 columns."""
-KEY = (
-    ("#", "bought or owned"),
-    ("+", "on demand, not promised"),
-    ("~", "spot, flex start or queued: an expectation"),
-    ("/", "part of the time"),
-    ("m", "maintenance"),
-    (".", "no GPU"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarRow:
-    """One pool or team."""
-
-    name: str
-    letters: str
-    """One of `KEY` for each cell."""
-    most: int
-    """GPUs at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarGrid:
-    """Rows over the same cells."""
-
-    unit: str
-    """Size of one cell: `hour`, `day`, `week`."""
-    edges: tuple[datetime, ...]
-    """Start of each cell, and the end of the last one, in the time zone."""
-    pools: tuple[CalendarRow, ...]
-    teams: tuple[CalendarRow, ...]
-
-
-def calendar_grid(calendar: FleetCalendar, zone: ZoneInfo) -> CalendarGrid:
-    """The calendar in cells. Days and weeks begin at midnight of the zone, so a day may have 23 or
-    25 hours."""
-    unit, moments = _cells(calendar.start, calendar.end, zone)
-    pools = tuple(
-        CalendarRow(
-            one.name,
-            "".join(_letters(one.spans, moments, _of_pool)),
-            max(span.gpus for span in one.spans),
-        )
-        for one in calendar.pools
-    )
-    teams = tuple(
-        CalendarRow(
-            name or "(no team)",
-            "".join(_letters(spans, moments, _of_team)),
-            max(span.gpus for span in spans),
-        )
-        for name, spans in sorted(calendar.teams.items(), key=lambda one: (one[0] == NO_TEAM,))
-    )
-    return CalendarGrid(unit, tuple(m.astimezone(zone) for m in moments), pools, teams)
-
-
-def _cells(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[str, list[datetime]]:
-    """The finest unit that fits, and the edges of the cells in UTC, from `start` to `end`."""
-    for unit, days in (("hour", 0), ("day", 1), ("week", 7)):
-        moments = [start]
-        while moments[-1] < end and len(moments) <= MOST_CELLS:
-            moments.append(min(end, _next(moments[-1], days, zone)))
-        if moments[-1] >= end:
-            return unit, moments
-    width = (end - start) / MOST_CELLS
-    return "part", [*(start + width * n for n in range(MOST_CELLS)), end]
-
-
-def _next(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
-    if days == 0:
-        return (moment + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0)
-    local = moment.astimezone(zone).date() + timedelta(days=days)
-    return datetime.combine(local, time(), zone).astimezone(UTC)
-
-
-def _of_pool(span: CalendarSpan | TeamSpan) -> str:
-    assert isinstance(span, CalendarSpan)
-    if span.out:
-        return "m"
-    if span.expected:
-        return "~"
-    return "+" if span.requested else "#" if span.bought else "."
-
-
-def _of_team(span: CalendarSpan | TeamSpan) -> str:
-    assert isinstance(span, TeamSpan)
-    if not span.gpus:
-        return "."
-    return "#" if span.sure == span.gpus else "+"
-
-
-def _letters(
-    spans: Sequence[CalendarSpan | TeamSpan],
-    moments: Sequence[datetime],
-    letter: Callable[[CalendarSpan | TeamSpan], str],
-) -> Iterable[str]:
-    """Value for the whole cell; maintenance if any part of it has maintenance; else `/`."""
-    for start, end in pairwise(moments):
-        found = {letter(one) for one in spans if one.start < end and start < one.end}
-        if len(found) == 1:
-            yield found.pop()
-        else:
-            yield "m" if "m" in found else "/" if "." in found else max(found, key="#+~".find)
-
-
-def grid_text(grid: CalendarGrid) -> list[str]:
-    """Lines of at most 80 columns: dates above, a row for each pool and team, the key."""
-    names = [row.name for row in (*grid.pools, *grid.teams)]
-    width = min(15, max((len(name) for name in names), default=0))
-    lines = [f"one character is one {grid.unit}", *_ruler(grid, width)]
-    for title, rows in (("pools", grid.pools), ("teams", grid.teams)):
-        if rows:
-            lines.append(title)
-            lines += [
-                f"  {_short(row.name, width):<{width}} {row.letters} {row.most:>5}" for row in rows
-            ]
-    used = {letter for row in (*grid.pools, *grid.teams) for letter in row.letters}
-    key = [f"{letter} {text}" for letter, text in KEY if letter in used]
-    line = ""
-    for one in key:
-        if line and len(line) + len(one) > 76:
-            lines.append(line)
-            line = ""
-        line += ("   " if line else "") + one
-    return [*lines, line]
-
-
-def _short(name: str, width: int) -> str:
-    return name if len(name) <= width else name[: width - 1] + "…"
-
-
-def _ruler(grid: CalendarGrid, width: int) -> list[str]:
-    """Marks above every seventh cell; the last column is the most GPUs there are."""
-    form = "%H:%M" if grid.unit == "hour" else "%d %b"
-    cells = len(grid.edges) - 1
-    marks = [" "] * cells
-    for index in range(0, cells, 7):
-        text = grid.edges[index].strftime(form)
-        if index + len(text) <= cells:
-            marks[index : index + len(text)] = text
-    return [" " * (width + 3) + "".join(marks) + "  GPUs"]

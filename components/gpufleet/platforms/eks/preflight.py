@@ -210,8 +210,8 @@ def ask_access(
     if automatic and pools and addons.karpenter.ours:
         answers.findings.append(_finding("karpenter-beside-auto-mode/asked", cluster=name))
     if bound and not automatic:  # Auto Mode has the agent built in
-        users = " and ".join(bound)
-        missing = _finding("pod-identity-agent-missing", cluster=name, agent=AGENT, bound=users)
+        who = " and ".join(bound)
+        missing = _finding("pod-identity-agent-missing", cluster=name, agent=AGENT, bound=who)
         aws.answer("addon", missing, name=name, addon=AGENT)
 
 
