@@ -50,14 +50,14 @@ def cannot_concern_gpus(group: str, kind: str) -> bool:
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 
-def _reader(name: str) -> Reader:
+def reader_named(name: str) -> Reader:
     """`node_pool` of the reader `karpenter`, of `karpenter.node_pool`."""
     module, _, function = name.partition(".")
     return getattr(import_module(f"gpufleet_policies.readers.{module}"), function)
 
 
 READERS: Mapping[tuple[str, str], Reader] = {
-    **{(row["group"], row["kind"]): _reader(row["reader"]) for row in _ROWS if row["reader"]},
+    **{(row["group"], row["kind"]): reader_named(row["reader"]) for row in _ROWS if row["reader"]},
     **dict.fromkeys(WRAPPERS, releases),
 }
 """Group and kind -> reader."""

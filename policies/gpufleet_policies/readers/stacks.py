@@ -30,15 +30,11 @@ Steps = tuple[str | int, ...]
 
 def has_resources(document: Mapping[str, Any]) -> bool:
     """Whether a document is a Pulumi program in YAML or a CloudFormation template."""
-    return _is_template(document) or _is_program(document)
+    return _is_template(document) or _are_typed(document.get("resources"), "type", ":")
 
 
 def _is_template(document: Mapping[str, Any]) -> bool:
     return _are_typed(document.get("Resources"), "Type", "::")
-
-
-def _is_program(document: Mapping[str, Any]) -> bool:
-    return _are_typed(document.get("resources"), "type", ":")
 
 
 def _are_typed(resources: Any, key: str, sign: str) -> bool:

@@ -36,7 +36,7 @@ from gpufleet_policies.resolve.transformers import (
     with_references,
 )
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, is_remote, plain
-from gpufleet_policies.wrappers.files import kustomization
+from gpufleet_policies.wrappers.files import GENERATORS, generated_files, kustomization
 from gpufleet_policies.wrappers.judged import Unjudged
 from gpufleet_policies.wrappers.release import found_elsewhere
 
@@ -156,7 +156,7 @@ class _Builder:
         own += rendered(here.at(found.held.name if found.held else ""), found, self.tree)
 
     def _generate(self, here: _Place, own: list[Made]) -> None:
-        for name, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+        for name, kind in GENERATORS.items():
             for index, (place, entry) in enumerate(entries_at(here.data, name)):
                 self._tried(here, place, self._generated, kind, entry, (name, index), own)
 
@@ -168,10 +168,7 @@ class _Builder:
         for written in items(entry.get("literals")):
             key, _, value = str(written).partition("=")
             data[key] = value
-        for written in items(entry.get("files")):
-            key, sign, path = str(written).partition("=")
-            path = path if sign else key
-            key = key if sign else posixpath.basename(path)
+        for key, path in generated_files(entry):
             where = here.at(path)
             text = self.tree.content(where).decode("utf-8", errors="replace")
             self.built.files.add(where)

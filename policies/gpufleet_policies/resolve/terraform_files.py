@@ -147,7 +147,7 @@ class Configuration:
                     address = f"{prefix}{'.'.join(block.labels)}"
                     values = values_of(block)
                     if block.labels[0] != "helm_release":  # a file of the tree is read itself
-                        values = without(values, _is_path)
+                        values = without(values, lambda one: isinstance(one, FilePath))
                     yield DeclaredResource(file, block, address, values)
             elif block.kind == "module" and block.labels:
                 yield from self._of_module(file, block, folder, prefix, depth)
@@ -213,7 +213,3 @@ def values_of(block: Block) -> dict[str, Any]:
         elif values.get(below.kind) is not UNKNOWN:
             values.setdefault(below.kind, []).append(values_of(below))
     return values
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, FilePath)
