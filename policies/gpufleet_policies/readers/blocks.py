@@ -91,9 +91,12 @@ def number(document: Any, path: str) -> Fact[int]:
     return fact(inside(document, path), whole, path)
 
 
-def word(document: Any, path: str) -> Fact[str]:
-    """A text under a path; empty text is absent, as Terraform writes it."""
+def word(document: Any, path: str, *others: str) -> Fact[str]:
+    """A text under a path, else under the first of others that has one; empty text is absent, as
+    Terraform writes it."""
     found = inside(document, path)
+    if found in (None, "") and others:
+        return word(document, *others)
     return fact(found or None if isinstance(found, str) else found, text, path)
 
 

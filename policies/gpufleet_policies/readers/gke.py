@@ -152,7 +152,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         zones=zones,
         region=region_of(document, "location"),
         shared=_shared(config),
-        placement_group=_placement(document),
+        placement_group=word(document, "placementPolicy.policyName", "placementPolicy.type"),
         fabric=_fabric(document, config),
         repair=flag(document, "management.autoRepair").or_default(True),
         repair_place="management.autoRepair",
@@ -216,14 +216,6 @@ def _shared(config: Any) -> SharedGpus:
         partition=word(accelerator, "gpuPartitionSize"),
         place=place,
     )
-
-
-def _placement(document: dict[str, Any]) -> Fact[str]:
-    policy = inside(document, "placementPolicy")
-    if policy is None:
-        return absent("placementPolicy")
-    named = word(policy, "policyName")
-    return word(policy, "type") if named.is_absent else named
 
 
 def _fabric(document: dict[str, Any], config: Any) -> Fact[str]:

@@ -264,9 +264,7 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         # Karpenter adds EFA interfaces by itself to nodes of pods that request them.
         has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
         image=_image(document),
-        placement_group=word(document, "spec.placementGroupSelector.name")
-        if inside(document, "spec.placementGroupSelector") is not None
-        else word(document, "spec.placementGroup"),
+        placement_group=word(document, "spec.placementGroupSelector.name", "spec.placementGroup"),
     )
 
 
