@@ -26,10 +26,8 @@ INSTALL_PIP_AUDIT = [ -x $(VENV)-audit/bin/pip-audit ] || { $(PYTHON) -m venv $(
 UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
 ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
 NIGHTLY_TESTS := nightly or chaos
-# The tests of a file share what they compute: each file is run by one process. On Linux the processes are copies of one that
-# collected the tests (tests/forks.py). No test of tests/engine is one of these.
-TWO_PROCESSES := $(if $(filter Linux,$(shell uname)),--forks 2,-n 2 --dist loadfile --no-loadscope-reorder)
-RUN_UNIT_TESTS := $(BIN)/pytest -q $(TWO_PROCESSES) --ignore tests/engine
+# The tests of a file share what they compute: each file is run by one process. No test of tests/engine is one of these.
+RUN_UNIT_TESTS := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/engine
 # Tests of one root, for a change of that root alone: those of the core are the rest.
 VCENTER_TESTS := tests/vcenter
 POLICY_TESTS := tests/policies tests/corpus

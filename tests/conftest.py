@@ -18,11 +18,8 @@ from google.rpc import status_pb2
 from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
-from tests.forks import pytest_addoption, pytest_runtestloop
 from tests.on_change import is_for_the_night, mark_resting
 from tests.quarantine import mark_quarantined
-
-__all__ = ["pytest_addoption", "pytest_runtestloop"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs deaf to Ctrl-C, and children inherit that; tests send it.

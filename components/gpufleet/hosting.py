@@ -16,7 +16,7 @@ from gpufleet.components_base.resource_plugin import ResourceServicer, serve_plu
 from gpufleet.platforms.registry import platform_resource
 
 VERSION = "0.1.0"
-PACKAGE: dict[str, Any] = json.loads(Path(__file__).with_name("package.json").read_bytes())
+PACKAGE: dict[str, Any] = json.loads(Path(__file__).with_name("pulumi_package.json").read_bytes())
 """Metadata of the package and of its SDKs. Addresses are those of the release
 (`components/addresses.json`)."""
 

@@ -12,10 +12,10 @@ import yaml
 from kubernetes import client
 
 from gpufleet_policies.doctor.blockers import Answer
+from gpufleet_policies.doctor.dump import read_live
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import WhyPending, prove
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.live_dump import read_live
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
@@ -317,7 +317,7 @@ def test_the_proof_is_what_the_scheduler_says(generated: Generated, sandbox: San
     changed = waited = 0
     for number in range(PODS):
         pod = generated.pod(number)
-        proof = prove(read_live(str(sandbox.kubeconfig)), SeenPod(pod))
+        proof = prove(read_live(str(sandbox.kubeconfig), None), SeenPod(pod))
         node, said = generated.schedule(pod)
         if problem := wrong(proof, node, said):
             problems.append(f"pod-{number} {pod['spec']}\n  {problem}")

@@ -12,11 +12,11 @@ from kubernetes import client
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.doctor.blockers import Answer
+from gpufleet_policies.doctor.dump import read_live
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import prove
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.karpenter_controller import NODE_CLASS, ZONES, Karpenter, karpenter
-from tests.engine.live_dump import read_live
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
@@ -303,7 +303,7 @@ def test_the_proof_is_what_karpenter_says(
             made.add_pool(name)
         until(made.settled, "the NodePools to be ready or not")
         pods = [made.pod(name, limited=name in names[:LIMITED]) for name in names]
-        dump = read_live(str(sandbox.kubeconfig))
+        dump = read_live(str(sandbox.kubeconfig), None)
         answers = {
             one["metadata"]["name"]: tuple(
                 pool

@@ -12,9 +12,9 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.kueue_configuration import kueue_configuration
 from gpufleet_policies.doctor.cause import Diagnosis
 from gpufleet_policies.doctor.diagnosis import diagnose
+from gpufleet_policies.doctor.dump import read_live
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.kueue_controller import kueue
-from tests.engine.live_dump import read_live
 from tests.engine.namespaces import make_namespace
 from tests.engine.queued_fleet import GPU, GROUP, SPEC
 from tests.engine.waiting import until
@@ -233,7 +233,7 @@ def test_the_cause_is_what_kueue_says(sandbox: Sandbox, cluster: Any, seed: int)
             until(lambda job=job: queues.answer(job)[0], f"an answer of Kueue for {job}")
             name, said = queues.answer(job)
             ref = f"Workload/{queues.namespace}/{name}"
-            found = diagnose(read_live(str(sandbox.kubeconfig)))
+            found = diagnose(read_live(str(sandbox.kubeconfig), None))
             codes = {d.cause.code for d in found if ref in refs(d)}
             wanted = {code for words, same in SAYS if words in said for code in same}
             if said and not wanted:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.cluster.capacity import LaunchTemplate, Reservation
 from gpufleet.cluster.cluster import MetricsSource
@@ -77,7 +76,6 @@ def test_a_launch_template_completes_its_pool():
         },
         "lt",
         "urn:lt",
-        load,
     )[0]
     assert isinstance(template, LaunchTemplate)
     whole = completed(group, Surroundings((group, template)))
@@ -172,7 +170,6 @@ def test_a_gke_cluster_gives_its_inline_pools_and_its_metrics():
         },
         "ml",
         "urn:ml",
-        load,
     )
     pools = [fact for fact in found if isinstance(fact, NodePool)]
     assert [(p.name, p.is_certainly_gpu) for p in pools] == [("gpu", True), ("cpu", False)]
@@ -185,7 +182,6 @@ def test_reservations_of_both_clouds():
         {"instanceType": "p5.48xlarge", "instanceCount": 2, "id": "cr-1"},
         "r",
         "urn:r",
-        load,
     )
     assert isinstance(block, Reservation)
     assert block.gpus_per_node.value == 8
@@ -200,7 +196,6 @@ def test_reservations_of_both_clouds():
         },
         "r",
         "urn:r",
-        load,
     )
     assert google[0].count.value == 3
     assert google[0].gpu.value == "H100-80GB"

@@ -50,7 +50,6 @@ WITHOUT_EXAMPLE = {
     "context-value-invalid",
     "document-unreadable",
     "gpu-unknown",
-    "manifest-nothing-to-judge",
 }
 """About the call of `gpufleet check` and texts that are no document of the kind."""
 

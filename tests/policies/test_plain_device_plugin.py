@@ -7,7 +7,10 @@ options and their variables are in the README, "As command line flags or envvars
 from pathlib import Path
 
 import pytest
+import yaml
 
+from gpufleet.cluster.program import Program
+from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.audit.test_wrappers import audit, write
 
 PLUGIN = """\
@@ -60,6 +63,45 @@ def test_the_operator_runs_a_second_one(image: str, tmp_path: Path) -> None:
     assert "two-advertisers" in codes(tmp_path)
 
 
+CHART = ", labels: {app.kubernetes.io/managed-by: Helm, helm.sh/chart: nvidia-device-plugin-0.14.5}"
+
+
+def test_a_chart_that_is_rendered_into_files_counts_with_its_release(tmp_path: Path) -> None:
+    """Helm, Best Practices, Standard Labels: helm.sh/chart is the name and the version."""
+    text = plugin(more=CHART, image="registry.example/k8s-device-plugin@sha256:" + "0" * 64)
+    found = [f for f in facts_of_document(yaml.safe_load(text)) if isinstance(f, Program)]
+    assert [(one.name, one.release.value) for one in found] == [("nvidia-device-plugin", "0.14.5")]
+    write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})
+    assert "two-advertisers" in codes(tmp_path)
+
+
+RENDERED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: gpu-operator
+  namespace: gpu-operator
+  labels: {app.kubernetes.io/name: gpu-operator, helm.sh/chart: gpu-operator-RELEASE}
+spec:
+  selector: {matchLabels: {app: gpu-operator}}
+  template:
+    metadata: {labels: {app: gpu-operator}}
+    spec:
+      containers:
+      - name: gpu-operator
+        image: nvcr.io/nvidia/gpu-operator:RELEASE
+"""
+
+
+def test_an_operator_that_is_rendered_into_files_has_the_release_of_its_chart() -> None:
+    for release, seen in (("v23.9.0", {}), ("v25.10.0-rc.1", {}), ("v23.9.0", {"uid": "u"})):
+        document = yaml.safe_load(RENDERED.replace("RELEASE", release))
+        document["metadata"] |= seen
+        found = [one for one in facts_of_document(document) if isinstance(one, Program)]
+        given = [] if seen else [("gpu-operator", release)]
+        assert [(one.name, one.release.value) for one in found] == given
+
+
 OWNED = ", ownerReferences: [{apiVersion: nvidia.com/v1, kind: ClusterPolicy, name: c, uid: u}]"
 
 
@@ -69,11 +111,20 @@ OWNED = ", ownerReferences: [{apiVersion: nvidia.com/v1, kind: ClusterPolicy, na
         plugin(where="nodeSelector: {plugin: own}"),
         plugin(more=OWNED),
         plugin(more=", labels: {app.kubernetes.io/managed-by: Helm}"),
+        plugin(more=f"{CHART}, uid: u"),
         plugin(options="command: [gpu-feature-discovery]"),
         plugin(image="example/k8s-device-plugin-exporter:1"),
         plugin(image="docker.io/rocm/k8s-device-plugin:1.31.0"),  # ROCm/k8s-device-plugin, AMD's
     ],
-    ids=["other nodes", "of the operator", "of a chart", "another program", "another image", "AMD"],
+    ids=[
+        "other nodes",
+        "of the operator",
+        "of a chart",
+        "of a dump",
+        "another program",
+        "another image",
+        "AMD",
+    ],
 )
 def test_what_is_no_second_plugin(text: str, tmp_path: Path) -> None:
     write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})

@@ -13,7 +13,7 @@ from gpufleet.fleet.leaf_class import LeafClass, class_of
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.dra_driver_values import needs_dra_driver
-from gpufleet.spec.addons import Addon
+from gpufleet.spec.addons import CHARTS, Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -112,11 +112,7 @@ def raised(kind: NodeChangeKind, found: Sequence[FieldDifference]) -> NodeChange
 # the objects that differ (helm/helm `pkg/kube/client.go`, `updateResource`), and the controllers of
 # Deployments and DaemonSets replace pods whose template differs.
 
-ADDONS = (
-    *("gpuOperator", "networkOperator", "devicePlugin", "draDriver", "karpenter"),
-    *("clusterAutoscaler", "efaDevicePlugin", "nodeMonitoringAgent", "neuronDevicePlugin"),
-    *("kueue", "keda"),
-)
+ADDONS = (*CHARTS, "nodeMonitoringAgent")
 """Sections of `addons` that install something."""
 
 

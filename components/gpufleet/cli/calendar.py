@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from gpufleet.calendar.cells import calendar_grid, grid_text
+from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
 from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.calendar.model import CalendarSpan, FleetCalendar
 from gpufleet.calendar.rules import usd
 from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
-from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.output import exit_code, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.environment import start_moment
 from gpufleet.findings import has_errors, ordered
@@ -72,7 +72,14 @@ def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
     help="Time zone of the drawing, such as Europe/Berlin; days begin at its midnight.",
 )
 @click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
-@format_option
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "svg"]),
+    default="text",
+    show_default=True,
+    help="text for people, json for programs, svg as a picture.",
+)
 def command(
     source: str,
     at: datetime | None,
@@ -90,7 +97,7 @@ def command(
 
     \b
         gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
-        gpufleet calendar fleet.yaml --zone Europe/Berlin
+        gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
 
     JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
     Exits 1 when a finding is an error, such as a block that has ended at --at; 2 when SPEC cannot
@@ -114,14 +121,19 @@ def command(
         print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
     else:
         print_findings(findings)
-        if made is not None:
-            click.echo("\n".join(_text(made, zone)))
+    if made is not None and output_format == "text":
+        click.echo("\n".join(_text(made, zone)))
+    elif made is not None and output_format == "svg":
+        click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
     sys.exit(exit_code(findings))
 
 
+def _title(made: FleetCalendar, zone: ZoneInfo) -> str:
+    return f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
+
+
 def _text(made: FleetCalendar, zone: ZoneInfo) -> list[str]:
-    title = f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
-    lines = [title, *grid_text(calendar_grid(made, zone))]
+    lines = [_title(made, zone), *grid_text(calendar_grid(made, zone))]
     if made.actions:
         lines += ["", "what happens"]
         lines += [

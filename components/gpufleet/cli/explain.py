@@ -1,11 +1,21 @@
 """`gpufleet explain`: a compiled fleet as text, with the proof of each MIG layout."""
 
+import base64
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from html import escape
+from zoneinfo import ZoneInfo
 
 import click
 
+from gpufleet.calendar.cells import calendar_grid, grid_svg
+from gpufleet.calendar.fleet_calendar import fleet_calendar
+from gpufleet.catalogue import MICRO_USD
+from gpufleet.cli.html_parts import document, finding, tiles
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -16,26 +26,25 @@ from gpufleet.cli.output import (
     usd_per_kwh_option,
     write_file,
 )
+from gpufleet.cli.pool_lines import explain_pool, pool_lines, pool_title
 from gpufleet.cli.source import compile_files
 from gpufleet.cli.tables import quota_lines, sharing_line, usd
-from gpufleet.contract.contract_fact import Term
-from gpufleet.cost.idle_power import idle_month, physical_gpus
+from gpufleet.cost.idle_power import idle_month
+from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.as_dict import pool_as_dict
-from gpufleet.fleet.balance import host_share
 from gpufleet.fleet.explained import contract_of
-from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.price_rules import price_region
-from gpufleet.render.pod_request import requested_units
-from gpufleet.render.slots import draw_partition
-from gpufleet.render.slots_svg import draw_partition_svg
-from gpufleet.spec.base import Ownership
+from gpufleet.fleet.model import Money
+from gpufleet.messages import marked
+from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
+from gpufleet.spec.pool import GpuPool
 
 
 @click.command()
 @click.argument("source", metavar="SPEC")
 @click.argument("pool", required=False)
 @click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
+@click.option("--html", "html", metavar="FILE", help="Also write a page with pictures.")
 @usd_per_kwh_option
 @as_of_option
 @format_option
@@ -43,6 +52,7 @@ def command(
     source: str,
     pool: str | None,
     svg: str | None,
+    html: str | None,
     usd_per_kwh: float | None,
     as_of: datetime | None,
     output_format: str,
@@ -55,12 +65,19 @@ def command(
     \b
         gpufleet explain stacks/Pulumi.sandbox-dev.yaml
         gpufleet explain fleet.yaml notebooks --svg notebooks.svg
+        gpufleet explain fleet.yaml --html fleet.html
+
+    The page of --html contains all in one file: findings, spend, the slots of each pool, and a
+    calendar from --as-of on (or from today) if the declaration has dates.
     """
     compiled = compile_files(source, None, as_of)
     fleet = compiled.fleet
     pools = _chosen(fleet, pool) if fleet is not None else ()
     if svg is not None:
         _draw(pools, svg)
+    if html is not None and fleet is not None:
+        page = fleet_page(fleet, pools, compiled.findings, calendar_pictures(fleet, as_of))
+        write_file(html, page)
     if output_format == "json":
         findings = [finding.as_dict() for finding in compiled.findings]
         power = [idle_month(one).as_dict(usd_per_kwh) for one in pools]
@@ -81,7 +98,7 @@ def pools_as_text(fleet: Fleet, pools: Iterable[Pool], usd_per_kwh: float | None
     """The output of the command for pools of a fleet."""
     terms = {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
     return "\n\n".join(
-        "\n".join([_explained(one, terms[one.name], usd_per_kwh), *quota_lines(fleet, one.name)])
+        "\n".join([explain_pool(one, terms[one.name], usd_per_kwh), *quota_lines(fleet, one.name)])
         for one in pools
     )
 
@@ -104,119 +121,212 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
     write_file(file, picture)
 
 
-def _explained(pool: Pool, terms: Sequence[Term], usd_per_kwh: float | None) -> str:
-    """One pool: hardware, owners, contract, sharing, requests, a drawing of its GPUs, price."""
-    facts: list[tuple[str, str]] = [
-        ("machine", _machines(pool)),
-        ("each GPU", _next_to_gpus(pool)),
-        ("nodes", _nodes(pool)),
-        ("sharing", sharing_line(pool)),
-        ("brought by", _brought_by(pool)),
-        *((term.part, term.who) for term in terms),
+# `--html`: a fleet as one page without other files, hosts or scripts.
+
+_HOURS_PER_MONTH = 730
+_NUMBER = ' class="number"'
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG of the page."""
+
+    title: str
+    svg: str
+
+
+def fleet_page(
+    fleet: Fleet,
+    pools: Sequence[Pool],
+    findings: Iterable[Finding],
+    pictures: Iterable[Picture] = (),
+) -> str:
+    """The page: cost, each pool with its GPUs and facts, additional pictures, findings.
+
+    Args:
+        fleet: The compiled fleet.
+        pools: The pools to show.
+        findings: Findings of the declaration.
+        pictures: Pictures of the whole fleet, after the pools.
+    """
+    cluster = fleet.spec.cluster
+    title = f"{cluster.name} on {fleet.spec.platform.value}"
+    found = ordered(findings)
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="where"><a href="#findings">{escape(_counted(found))}</a></p>',
+        *_spend(fleet, pools),
     ]
-    tolerated = (
-        f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
-        for taint in pool.work_taints
+    for pool in pools:
+        body += _pool(pool)
+    for one in pictures:
+        body += [f"<section><h2>{escape(one.title)}</h2>"]
+        body += [_picture(one.title, one.svg), "</section>"]
+    body += _findings(found)
+    return document(title, body)
+
+
+def _counted(found: Sequence[Finding]) -> str:
+    counts = Counter(one.severity for one in found)
+    words = [
+        f"{counts[level]} {level.value}{'' if counts[level] == 1 else 's'}"
+        for level in (Severity.ERROR, Severity.WARNING)
+        if counts[level]
+    ]
+    return ", ".join(words) or "No errors, no warnings"
+
+
+def _pool(pool: Pool) -> list[str]:
+    wide, narrow = (
+        draw_partition_svg(pool.gpu, pool.partition, "One node", width) for width in (WIDE, NARROW)
     )
-    bought = ", then ".join(entry.mode for entry in pool.capacity)
-    return "\n".join(
-        [
-            f"{click.style(pool.name, bold=True)}  {pool.intent.value}, bought as {bought}",
-            *(f"  {name:<12} {text}" for name, text in facts if text),
-            "  pods ask for",
-            *(f"    {one}" for one in (*_requests(pool), *_claims(pool))),
-            "  and tolerate",
-            *(f"    {one}" for one in tolerated),
-            *_drawn(pool),
-            f"  {'price':<12} {_price(pool)}",
-            f"  {'idle power':<12} {_idle(pool, usd_per_kwh)}",
-        ]
-    )
+    facts = [
+        f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
+        f"<dd>{'<br>'.join(map(marked, (fact.text,) if fact.text else fact.items))}</dd>"
+        for fact in pool_lines(pool)
+    ]
+    name, title = escape(pool.name), escape(pool_title(pool))
+    return [
+        f'<section><h2 id="{name}">{name}<small>{title}</small></h2>',
+        _picture(f"GPUs of one node of {pool.name}", wide, narrow),
+        *("<dl>", *facts, "</dl></section>"),
+    ]
 
 
-def _drawn(pool: Pool) -> Iterator[str]:
-    yield "  GPUs of one node" if pool.gpu.vendor == "nvidia" else "  Devices of one node"
-    for line in draw_partition(pool.gpu, pool.partition).splitlines():
-        yield f"    {line}" if line else ""
-    if pool.partition.mode == "mig":
-        yield f"    placement {pool.partition.evidence.value} (docs/partitioning.md)"
+def _picture(text: str, svg: str, narrow: str | None = None) -> str:
+    """A picture; on a telephone the narrow one, else it scrolls."""
+    image = f'<img alt="{escape(text)}" src="{_data(svg)}">'
+    if narrow is None:
+        return f'<div class="wide">{image}</div>'
+    source = f'<source media="(max-width: 34rem)" srcset="{_data(narrow)}">'
+    return f"<picture>{source}{image}</picture>"
 
 
-def _requests(pool: Pool) -> Iterator[str]:
-    for share in pool.partition.shares:
-        size = share.memory_bytes
-        memory = "" if size is None else f", {size / 2**30:.1f} GiB each"
-        claim = share.device_class
-        what = share.resource if claim in (None, share.resource) else f"{share.resource} or {claim}"
-        yield f"{what}: {requested_units(pool, share)}   ({share.per_node} per node{memory})"
+def _findings(found: Sequence[Finding]) -> list[str]:
+    """Findings of one kind with one text as one finding with all places."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in found:
+        kind = (one.severity.value, one.code, one.statement, one.fix or "")
+        alike.setdefault(kind, []).append(one.place)
+    lines = [finding(*kind, places) for kind, places in alike.items()]
+    return ['<h2 id="findings">Findings</h2>', *lines] if lines else []
 
 
-def _price(pool: Pool) -> str:
-    price, listed = pool.hourly_usd, price_region(pool)
-    if price is None and isinstance(pool.spend.maximum, Unbounded):
-        causes = "; ".join(cause.partition(": ")[2] for cause in pool.spend.maximum.causes)
-        return f"unknown: {causes}"
-    return (
-        f"{'unknown' if price is None else f'{price:,.4f} USD/h'} a node"
-        f"{'' if listed is None else f' (list of {listed})'}; "
-        f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)} USD/h for the pool, "
-        f"{usd(pool.spend.expected)} expected"
-    )
+def _month(bound: Money) -> str:
+    """A bound for a month of 730 hours."""
+    if isinstance(bound, Unbounded):
+        return "unknown"
+    return f"{Decimal(bound) / MICRO_USD * _HOURS_PER_MONTH:,.0f}"
 
 
-def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
-    """Energy of a node that no pod uses, for a month."""
-    month = idle_month(pool)
-    mode = " in MIG mode" if month.mig else ""
-    if month.watts is None:
-        return f"not known for {pool.gpu.key}{mode}"
-    return (
-        f"{physical_gpus(pool)} x {month.watts} W{mode} on a node that no pod uses: "
-        f"{month.kwh:,.1f} kWh a month, {month.money(usd_per_kwh)}"
-    )
-
-
-def _next_to_gpus(pool: Pool) -> str:
-    """Cores, memory, disks and network of the first machine for each of its GPUs."""
-    share = host_share(pool.machines[0])
-    return f"has {text} next to it" if (text := share.in_words()) else ""
-
-
-def _claims(pool: Pool) -> Iterator[str]:
-    """Claims by what they need, and the kinds of device that meet each."""
-    made = pool.partition.dra
-    for need in made.needs if made is not None else ():
-        name, count = f"{pool.name}-{need.asked.name}", need.asked.count
-        kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
-        if need.choices:
-            ways = (f"{w.asked.count} of {' or '.join(w.product_names)}" for w in need.choices)
-            yield f"claim {name}: {', else '.join(ways)}"
-            continue
-        shared = f", for {need.sharing.clients} pods" if need.shared_claims else ""
-        yield f"claim {name}: {count} of {kinds}{shared}"
-
-
-def _nodes(pool: Pool) -> str:
-    nodes, managed = pool.nodes, pool.ownership is Ownership.MANAGED
-    made = f"provisioned by {pool.provisioner.value}" if managed else "made by others"
-    return f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, {made}"
-
-
-def _brought_by(pool: Pool) -> str:
-    parts = {
-        "driver": pool.owners.driver,
-        "container toolkit": pool.owners.toolkit,
-        "device plugin": pool.owners.device_plugin,
+def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
+    spend = fleet.spend
+    bounds = {
+        "minimum": spend.minimum,
+        "expected": spend.expected,
+        "maximum": spend.maximum,
     }
-    if is_neuron(pool.gpu):
-        del parts["container toolkit"]  # none is needed
-    said = ", ".join(f"{part}: {owner.value}" for part, owner in parts.items())
-    return f"{said} (image {pool.image.key})" if pool.image else said
+    words = ("pool", "machine", "sharing")
+    numbers = ("nodes", "expected USD/h", "expected USD a month", "maximum USD/h")
+    rows = [
+        "<tr>"
+        + "".join(
+            f'<td data-label="{label}"{_NUMBER if label in numbers else ""}>{text}</td>'
+            for label, text in zip(
+                words + numbers,
+                (
+                    f'<a href="#{escape(pool.name)}">{escape(pool.name)}</a>',
+                    escape(pool.machines[0].name),
+                    escape(sharing_line(pool)),
+                    f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+                    usd(pool.spend.expected),
+                    _month(pool.spend.expected),
+                    usd(pool.spend.maximum),
+                ),
+                strict=True,
+            )
+        )
+        + "</tr>"
+        for pool in pools
+    ]
+    columns = "".join(f"<th>{text}</th>" for text in words)
+    columns += "".join(f"<th{_NUMBER}>{text}</th>" for text in numbers)
+    return [
+        *tiles(
+            (name, f"{usd(bound)} USD/h", f"{_month(bound)} USD a month")
+            for name, bound in bounds.items()
+        ),
+        f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
+        *(*rows, "</tbody></table></div>"),
+        _picture("Spend of each pool", _bars(pools, 600), _bars(pools, 180)),
+        "</section>",
+    ]
 
 
-def _machines(pool: Pool) -> str:
-    names = [machine.name for machine in pool.machines]
-    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    made = pool.partition.vgpu
-    device = pool.gpu.key if made is None else f"vGPU {made.type.name} of {pool.gpu.key}"
-    return f"{shown}: {pool.gpus_per_node} x {device}"
+def _bars(pools: Sequence[Pool], length: int) -> str:
+    """Minimum to maximum cost of each pool an hour, with the expected cost as a mark.
+
+    The longest bar has `length` pixels; the pool's name is above its bar, where it fits.
+    """
+    left, width = 8, length + 128
+    bounds = [
+        [
+            None if isinstance(bound, Unbounded) else float(bound)
+            for bound in (pool.spend.minimum, pool.spend.expected, pool.spend.maximum)
+        ]
+        for pool in pools
+    ]
+    top = max((value for row in bounds for value in row if value is not None), default=0.0) or 1.0
+    height = 44 * len(pools) + 8
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+        "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}</style>",
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for number, (pool, (low, usual, high)) in enumerate(zip(pools, bounds, strict=True)):
+        y = 26 + number * 44
+        out.append(f'<text x="{left}" y="{y - 8}">{escape(pool.name)}</text>')
+        if low is None or usual is None or high is None:
+            out.append(f'<text x="{left}" y="{y + 12}">unknown</text>')
+            continue
+        start, mark, end = (left + length * value / top for value in (low, usual, high))
+        wide = max(end - start, 1)
+        out.append(
+            f'<rect x="{start:.1f}" y="{y}" width="{wide:.1f}" height="14" fill="#1f6feb55"/>'
+        )
+        out.append(f'<rect x="{mark:.1f}" y="{y - 2}" width="3" height="18" fill="#1f6feb"/>')
+        text = usd(pool.spend.maximum)
+        out.append(f'<text x="{end + 8:.1f}" y="{y + 12}">{text} USD/h</text>')
+    return "\n".join([*out, "</svg>"])
+
+
+def _data(svg: str) -> str:
+    """The picture as a data URL, so that styles and ids of two pictures do not conflict."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+# Pictures of a whole fleet for `--html`.
+
+DAYS = 30
+"""Length of the calendar."""
+
+
+def calendar_pictures(fleet: Fleet, start: datetime | None) -> tuple[Picture, ...]:
+    """The calendar of the days after a time; none if the declaration has no dates."""
+    if not any(_is_dated(pool.spec) for pool in fleet.pools):
+        return ()
+    begin = (start or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
+    if begin.tzinfo is None:
+        begin = begin.replace(tzinfo=UTC)
+    grid = calendar_grid(
+        fleet_calendar(fleet, begin, begin + timedelta(days=DAYS)), ZoneInfo("UTC")
+    )
+    title = f"Calendar, {DAYS} days from {begin:%Y-%m-%d} (UTC)"
+    return (Picture(title, grid_svg(grid, title)),)
+
+
+def _is_dated(pool: GpuPool) -> bool:
+    """Whether a pool has windows, maintenance or commitments."""
+    bought = (way.capacity_block or way.reserved for way in pool.capacity)
+    dated = any(one is not None and one.until is not None for one in bought)
+    return dated or bool(pool.maintenance) or bool(pool.commitments)

@@ -3,11 +3,11 @@
 Facts: NVIDIA GPU Operator documentation (vGPU, NVIDIADriver), NVIDIA AI Enterprise 6.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpufleet.contract.dra import Member
 from gpufleet.contract.platform import Platforms
+from gpufleet.documents.shapes import mapping
 from gpufleet.findings import Finding, findings_in
 from gpufleet.partition.vgpu import VgpuCut, scheduler_value
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -23,18 +23,24 @@ def validate_vgpu(
     if not guests:
         return
     facts = platforms[spec.platform].facts
-    for _, path, _, _ in guests:
+    licensed = spec.addons.gpu_operator.driver.licensing is not None
+    allowed = [p.value for p, one in platforms.items() if one.facts.vgpu]
+    for _, path, partition, _ in guests:
         if not facts.vgpu:
             yield _finding(
-                "vgpu-needs-hypervisor",
-                path,
-                value=spec.platform.value,
-                allowed=(p.value for p, one in platforms.items() if one.facts.vgpu),
+                "vgpu-needs-hypervisor", path, value=spec.platform.value, allowed=allowed
             )
-    yield from _validate_license(guests, spec)
-    yield from _validate_secrets(guests)
-    yield from _validate_sizes(guests)
-    yield from _validate_schedulers(guests)
+        # The operator's own licensing serves pools without a Secret.
+        if partition.vgpu is not None and partition.vgpu.license_secret is None and not licensed:
+            yield _finding("vgpu-unlicensed", path)
+    secrets = license_secrets(guests)
+    if len(secrets) > 1:
+        last = guests[-1][1]
+        yield _finding("vgpu-licenses-differ", last, value=secrets, secrets=secrets[0], limit=1)
+    for gpu, path, shown, kinds in _several(guests, _size):
+        yield _finding("vgpu-sizes-differ", path, gpu=gpu, shown=shown, kinds=kinds)
+    for gpu, path, shown, values in _several(guests, _scheduler):
+        yield _finding("vgpu-schedulers-differ", path, gpu=gpu, shown=shown, values=values)
     if facts.vgpu and not facts.simulated:
         yield from _validate_guest_driver(guests, spec)
         yield from _validate_kinds(members, guests, spec, by_charts=not facts.lifecycle_manager)
@@ -46,42 +52,15 @@ def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
     return tuple(sorted(name for name in named if name is not None))
 
 
-def _validate_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
-    """The operator's own licensing serves pools without a Secret."""
-    if spec.addons.gpu_operator.driver.licensing is not None:
-        return
-    for _, path, partition, _ in guests:
-        if partition.vgpu is not None and partition.vgpu.license_secret is None:
-            yield _finding("vgpu-unlicensed", path)
-
-
-def _validate_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
-    secrets = license_secrets(guests)
-    if len(secrets) > 1:
-        yield _finding(
-            "vgpu-licenses-differ", guests[-1][1], value=secrets, secrets=secrets[0], limit=1
-        )
-
-
-def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
+def _size(made: VgpuCut) -> str:
     """A GPU has vGPUs of one size unless its host allows mixed sizes, and is MIG-backed or not."""
-
-    def kind(made: VgpuCut) -> str:
-        return "MIG-backed" if made.mig_backed else f"{made.type.gigabytes} GB"
-
-    for gpu, path, shown, kinds in _several(guests, kind):
-        yield _finding("vgpu-sizes-differ", path, gpu=gpu, shown=shown, kinds=kinds)
+    return "MIG-backed" if made.mig_backed else f"{made.type.gigabytes} GB"
 
 
-def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
+def _scheduler(made: VgpuCut) -> str | None:
     """The scheduler is a setting of a host's GPU, for all vGPUs on it."""
-
-    def value(made: VgpuCut) -> str | None:
-        scheduler = made.scheduler
-        return None if scheduler is None else scheduler_value(scheduler, made.time_slice_ms)
-
-    for gpu, path, shown, values in _several(guests, value):
-        yield _finding("vgpu-schedulers-differ", path, gpu=gpu, shown=shown, values=values)
+    scheduler = made.scheduler
+    return None if scheduler is None else scheduler_value(scheduler, made.time_slice_ms)
 
 
 def _several(
@@ -106,7 +85,7 @@ def _several(
 def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
     """The guest driver is in a private image that the user builds: it may not be published."""
     operator = spec.addons.gpu_operator
-    driver = _mapping(operator.values.get("driver"))
+    driver = mapping(operator.values.get("driver"))
     needs = [pool.name for pool, _, _, image in guests if image is None or not image.driver]
     if not needs or operator.driver.enabled is False:
         return
@@ -127,8 +106,8 @@ def _validate_kinds(
 ) -> Iterable[Finding]:
     """Guest and data-centre driver are two drivers: one ClusterPolicy installs one of them."""
     others = [pool.name for pool, _, part, _ in members if part.vgpu is None]
-    driver = _mapping(spec.addons.gpu_operator.values.get("driver"))
-    separate = _mapping(driver.get("nvidiaDriverCRD")).get("enabled") is True
+    driver = mapping(spec.addons.gpu_operator.values.get("driver"))
+    separate = mapping(driver.get("nvidiaDriverCRD")).get("enabled") is True
     if by_charts and spec.addons.gpu_operator.driver.data_center is not None:
         return
     if others and not separate:
@@ -148,7 +127,3 @@ def _validate_kinds(
             others=others,
             guests=[pool.name for pool, _, _, _ in guests],
         )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -73,13 +73,9 @@ def _advertised(pool: Pool) -> Term:
         Advertiser.NEURON: ContractFact(f"the pool has {pool.gpu.name}", pool.path),
         Advertiser.PLUGIN_CHART: ContractFact("its chart is on", "addons.devicePlugin.enabled"),
     }[who]
-    return Term("advertised", f"by {_title(pool)}", (reason,))
-
-
-def _title(pool: Pool) -> str:
-    """Name of the program that should advertise the pool's GPUs, for messages."""
-    who, plugin = intended(pool), pool.platform.facts.plugin
-    return plugin.title if who is Advertiser.PLATFORM and plugin is not None else TITLES[who]
+    plugin = pool.platform.facts.plugin if who is Advertiser.PLATFORM else None
+    title = TITLES[who] if plugin is None else plugin.title
+    return Term("advertised", f"by {title}", (reason,))
 
 
 def _image(pool: Pool) -> ContractFact:

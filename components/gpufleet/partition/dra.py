@@ -94,9 +94,10 @@ def cut(
     if declared.devices == "mig":
         unable = rules.check_mig(gpu, place, fraction)
         findings += unable
-        if not unable and on_demand:
-            findings += _check_on_demand(gpu, place)
-        elif not unable:
+        if not unable and on_demand and gpu.mig is not None and gpu.mig.reset_needed:
+            names = written(gpu.mig.balanced)
+            findings.append(_finding("dra-mig-needs-layouts", place, gpu=gpu.key, names=names))
+        if not unable and not on_demand:
             mig = Mig.model_construct(layout=declared.layout, layouts=declared.layouts)
             cuts, found = lay_out(gpu, gpus_per_node, mig, place)
             findings += found
@@ -183,12 +184,6 @@ def _check_fields(declared: Dra, place: str) -> Iterator[Finding]:
                 rule="DRA-11",
                 clash="; ".join(clash),
             )
-
-
-def _check_on_demand(gpu: Gpu, place: str) -> Iterator[Finding]:
-    if gpu.mig is None or not gpu.mig.reset_needed:
-        return
-    yield _finding("dra-mig-needs-layouts", place, gpu=gpu.key, names=written(gpu.mig.balanced))
 
 
 # The counters by which the DRA driver keeps the devices of one GPU apart.

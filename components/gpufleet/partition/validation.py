@@ -30,7 +30,10 @@ def validate_layout(
     if unable or gpu.mig is None:
         return None, tuple(unable)
     answer = place(gpu.mig, devices)
-    findings = _renamings(answer.renamed, gpu, where)
+    findings = [
+        _finding("mig-profile-renamed", f'{where}["{name}', value=name, resolved=own, gpu=gpu.key)
+        for name, own in answer.renamed.items()
+    ]
     if isinstance(answer, Refusal):
         return answer, (*findings, *_refusals(answer, gpu, devices, where))
     findings += _check_waste(gpu, gpu.mig, strategy, answer, where)
@@ -80,14 +83,6 @@ def _refusals(
             alternatives=(dict(a.devices) for a in refusal.alternatives),
             source=refusal.evidence.value,
         )
-
-
-def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
-    """Findings for profile names that were replaced by the geometry's own names."""
-    return [
-        _finding("mig-profile-renamed", f'{where}["{name}', value=name, resolved=own, gpu=gpu.key)
-        for name, own in renamed.items()
-    ]
 
 
 def _check_waste(

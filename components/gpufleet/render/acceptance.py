@@ -65,18 +65,8 @@ def scripts_name() -> str:
 def environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
     """Environment of every script, and the variables of one script; None is left out."""
     plain = {"POOL": pool.name, "KEY": key, "NAMESPACE": NAMESPACE, **more}
-    fields = {"NODE": "spec.nodeName", "POD": "metadata.name", "POD_UID": "metadata.uid"}
-    return [
-        *(
-            {"name": name, "value": str(value)}
-            for name, value in plain.items()
-            if value is not None
-        ),
-        *(
-            {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-            for name, path in fields.items()
-        ),
-    ]
+    given = ({"name": name, "value": str(v)} for name, v in plain.items() if v is not None)
+    return [*given, *data_part("acceptance_pods", "fields")]
 
 
 def container(
@@ -194,22 +184,13 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
         RETRY=policy.retry_minutes * 60,
     )
     gate = container("gate", kubectl, "gate.sh", returning, kubectl=True)
-    gate["readinessProbe"] = {
-        "exec": {"command": ["/tools/busybox", "test", "-f", "/results/verdict"]}
-    }
-    affinity = data_part(
-        "acceptance_pods",
-        "affinity",
-        label=POOL_LABEL,
-        pool=pool.name,
-        accepted=ACCEPTED_LABEL,
-        key=key,
-    )
+    gate["readinessProbe"] = data_part("acceptance_pods", "ready")
+    chosen = {"label": POOL_LABEL, "pool": pool.name, "accepted": ACCEPTED_LABEL, "key": key}
     pod = data_part(
         "acceptance_pods",
         "pod",
         namespace=NAMESPACE,
-        affinity=affinity,
+        affinity=data_part("acceptance_pods", "affinity", **chosen),
         tests=[
             tools(fleet),
             container("hold", kubectl, "hold.sh", holding, kubectl=True),
@@ -307,8 +288,7 @@ def _pair(
         LEAST=tests.between_gbs,
         FORWARD=FORWARD.get(pool.fabric, ""),
     )
-    index = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-    env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": {"fieldPath": index}}})
+    env += data_part("acceptance_pods", "completionIndex")
     main = container("pair", image, "pair.sh", env)
     given = spec["containers"][0]
     main |= {k: v for k, v in given.items() if k not in ("name", "volumeMounts", "env")}
@@ -341,13 +321,9 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
     kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
     limit = tests.policy.wait_minutes * 60
     env = environment(pool, key, LIMIT=limit, MINIMUM=pool.nodes.minimum)
-    pod = {
-        "serviceAccountName": ACCOUNT,
-        "restartPolicy": "Never",
-        "initContainers": [tools(fleet)],
-        "containers": [container("wait", kubectl, "wait.sh", env, kubectl=True)],
-        "volumes": volumes(),
-    }
+    main = container("wait", kubectl, "wait.sh", env, kubectl=True)
+    parts = {"tools": tools(fleet), "main": main, "volumes": volumes()}
+    pod = data_part("acceptance_pods", "wait", **parts)
     labels = {APP: pool.name, **MANAGED_BY}
     template = {"metadata": {"labels": labels}, "spec": pod}
     return _job(f"wait-{pool.name}-{key}", pool, template)

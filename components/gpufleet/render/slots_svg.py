@@ -19,12 +19,12 @@ from gpufleet.render.slots import (
     widths,
 )
 
-_WIDTH = 800
-"""Pixels."""
+WIDE, NARROW = 800, 380
+"""Pixels: of a page, and of a telephone."""
 _MARGIN = 16
 _BOX = 52
 _LETTERS = 120
-"""Letters of small text that surely fit between the margins (11 px sans serif)."""
+"""Letters of small text that surely fit between the margins of a wide one (11 px sans serif)."""
 _LETTER = 7
 """Pixels of a letter in a box, surely (13 px sans serif); of small text 6."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
@@ -43,15 +43,15 @@ _HATCHING = (
 )
 
 
-def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
+def draw_partition_svg(gpu: Gpu, partition: Partition, title: str, width: int = WIDE) -> str:
     """Every distinct layout of a node's GPUs, with the resources that pods can request.
 
-    `title` names the pool. Every text is escaped; each box carries a
+    `title` names the pool, `width` is in pixels. Every text is escaped; each box carries a
     `<title>` for screen readers and pointers; unused slots are hatched, so that the picture does
     not depend on colour.
     """
     offered = offer(partition)
-    page = _Page(title, f"one node offers: {offered}")
+    page = _Page(title, f"one node offers: {offered}", width)
     for layouts in alike(partition.gpus):
         placement = layouts[0].placement
         head = f"{indices(layouts)}  {gpu.key}"
@@ -76,7 +76,8 @@ def draw_placement_svg(gpu: Gpu, placement: MigPlacement) -> str:
 class _Page:
     """Rows from top to bottom; the height follows from the drawn rows."""
 
-    def __init__(self, title: str, description: str) -> None:
+    def __init__(self, title: str, description: str, width: int = WIDE) -> None:
+        self._width = width
         self._title = title
         self._description = description
         self._parts = [_text(_MARGIN, 24, title, "title")]
@@ -85,7 +86,9 @@ class _Page:
 
     def _small(self, text: str) -> None:
         """A paragraph of small text, broken into lines that fit the width."""
-        for line in textwrap.wrap(text, _LETTERS):
+        for line in textwrap.wrap(
+            text, _LETTERS * (self._width - 2 * _MARGIN) // (WIDE - 2 * _MARGIN)
+        ):
             self._parts.append(_text(_MARGIN, self._top + 10, line, "small"))
             self._top += 15
 
@@ -102,14 +105,14 @@ class _Page:
         """Boxes over the whole width: the GPU, or its shares."""
         fill = _FILLS[-1] if len(boxes) == 1 else _FILLS[0]
         left = _MARGIN
-        for width, title, detail in widths(boxes, _WIDTH - 2 * _MARGIN):
+        for width, title, detail in widths(boxes, self._width - 2 * _MARGIN):
             self._parts.append(_rectangle(left, self._top, width, title, detail, fill))
             left += width
         self._top += _BOX
 
     def slots(self, geometry: MigGeometry, placement: MigPlacement) -> None:
         """Boxes over numbered memory slots."""
-        column = (_WIDTH - 2 * _MARGIN) / geometry.memory_slots
+        column = (self._width - 2 * _MARGIN) / geometry.memory_slots
         sizes = sorted({p.memory_slots for p in geometry.profiles.values()})
         for segment in slot_segments(geometry, placement):
             left, width = _MARGIN + segment.start * column, segment.size * column
@@ -129,7 +132,7 @@ class _Page:
 
     def document(self) -> str:
         """The finished picture."""
-        width, height = _WIDTH, self._top + _MARGIN
+        width, height = self._width, self._top + _MARGIN
         body = "\n".join(self._parts)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '

@@ -35,6 +35,9 @@ def command(
     html: str | None,
     mask: bool,
     collect: bool,
+    live: bool,
+    kubeconfig: str | None,
+    context: str | None,
     output_format: str,
 ) -> None:
     """Find causes in a dump of a cluster: why pods wait, nodes offer no GPU, GPUs idle. Each has
@@ -60,17 +63,21 @@ def command(
     if collect:
         click.echo(dumps.collect_command())
         return
-    if dump is None:
-        raise click.UsageError("name a DUMP; --collect prints the command that makes one")
+    if live == (dump is not None):
+        raise click.UsageError("name a DUMP, or --live")
+    if (kubeconfig or context) and not live:
+        raise click.UsageError("--kubeconfig and --context are used with --live only")
     unread: Sequence[str] = ()
-    with refusing(UnreadableDocumentError, file=dump):
-        if dump != "-" and Path(dump).is_dir():
+    with refusing(UnreadableDocumentError, RuntimeError, file=dump or "the cluster"):
+        if dump is None:
+            cluster = dumps.read_live(kubeconfig, context)
+        elif dump != "-" and Path(dump).is_dir():
             cluster, unread = dumps.read_folder(Path(dump))
         else:
             cluster = dumps.read_text(read_text(dump))
     require_something(
         cluster.nodes or cluster.pods or cluster.all("Workload"),
-        f"{dump}: no node, pod or workload is in it, so there is nothing to look "
+        f"{dump or 'the cluster'}: no node, pod or workload is in it, so there is nothing to look "
         "at; `gpufleet doctor --collect` prints the command that makes a dump",
     )
     refused = cluster.all("NotRead")

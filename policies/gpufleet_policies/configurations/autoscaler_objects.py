@@ -26,7 +26,7 @@ from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.objects import objects
+from gpufleet_policies.configurations.kubernetes_objects import objects
 
 HOST_SIGNALS = ("cpu", "memory")
 """Metrics of metrics-server."""
@@ -170,7 +170,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     if not scalers:
         report.say("autoscaler-nothing-to-judge", "")
         return report.validation()
-    targets = {**context.targets, **{_own_key(item): target_of(item) for _, item in found}}
+    own = {_key(item, item.get("kind"), item.get("metadata")): target_of(item) for _, item in found}
+    targets = {**context.targets, **own}
     taken: dict[TargetKey, str] = {}
     for path, item in scalers:
         kind, version = str(item["kind"]), str(item.get("apiVersion"))
@@ -240,18 +241,14 @@ def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> 
     return ""
 
 
-def _own_key(item: Mapping[str, Any]) -> TargetKey:
-    metadata = as_mapping(item.get("metadata")) or {}
-    return str(item.get("kind")), _namespace(metadata), str(metadata.get("name"))
-
-
 def _target_key(item: Mapping[str, Any], spec: Mapping[str, Any]) -> TargetKey | None:
-    named = as_mapping(spec.get("scaleTargetRef"))
-    if named is None or not isinstance(named.get("name"), str):
+    named = mapping_at(spec, "scaleTargetRef")
+    if not isinstance(named.get("name"), str):
         return None
-    kind = str(named.get("kind") or "Deployment")
-    return kind, _namespace(as_mapping(item.get("metadata")) or {}), str(named["name"])
+    return _key(item, named.get("kind") or "Deployment", named)
 
 
-def _namespace(metadata: Mapping[str, Any]) -> str:
-    return str(metadata.get("namespace") or "default")
+def _key(item: Mapping[str, Any], kind: Any, named: Any) -> TargetKey:
+    """Kind, namespace of an object, and a name."""
+    space = value_at(item, "metadata.namespace") or "default"
+    return str(kind), str(space), str(value_at(named, "name"))

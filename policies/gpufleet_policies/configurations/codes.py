@@ -16,8 +16,7 @@ from gpufleet.contract.programs import context
 from gpufleet.findings import Level
 from gpufleet.rules.rows import SHARED, RuleTable
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.configurations import manifest
-from gpufleet_policies.configurations.kinds import KINDS, rules_of
+from gpufleet_policies.configurations.kinds import KINDS, RULES, rules_of
 
 EVERY_KIND = "every-kind"
 """Family of the rules that hold for documents of every kind."""
@@ -26,7 +25,7 @@ EVERY_KIND = "every-kind"
 @cache
 def tables() -> Mapping[str, RuleTable]:
     """Kind -> its rules; first those of every kind."""
-    shared = {**context.RULES, **manifest.RULES}
+    shared = {**context.RULES, **RULES}
     return {EVERY_KIND: shared, **{kind: rules_of(kind) for kind in KINDS}}
 
 

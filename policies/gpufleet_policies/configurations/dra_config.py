@@ -1,21 +1,26 @@
 """Kind `dra-config`: an opaque config of NVIDIA's DRA driver, bare or inside a claim; a
 ComputeDomain as the API server takes it."""
 
+import re
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix, nearest_names
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.dra_chart import consumable_shares, validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force, gates_known
-from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.rule_tables import note_text, rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem
-from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.contract.schemas.validator import part_problems, schema_problems
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child, items_at, mapping_at, value_at
+from gpufleet.documents.paths import child, items_at, mapping_at, text_at, value_at
+from gpufleet.documents.quantities import quantity
+from gpufleet.documents.reading import read_strict
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import rule_table
 from gpufleet_policies.configurations.dra_envelope import (
@@ -24,7 +29,6 @@ from gpufleet_policies.configurations.dra_envelope import (
     is_holder,
     validate_envelope,
 )
-from gpufleet_policies.configurations.dra_sharing import StrictFields, validate_sharing
 from gpufleet_policies.configurations.dra_sizes import validate_sizes
 
 _SPECIAL: dict[tuple[str | int, ...], str] = {
@@ -50,12 +54,18 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
         report.say("dra-domain-immutable", "spec")
 
 
-def _report(problem: SchemaProblem, report: CheckReport) -> None:
+def _report(problem: SchemaProblem, report: CheckReport, path: str = "") -> None:
     if problem.kind is SchemaProblemKind.UNKNOWN:
-        path, name = path_of(problem.steps, ""), str(problem.steps[-1])
-        report.say("dra-field-unknown", path, fix=problem.fix, value=name)
+        place, name = path_of(problem.steps, path), str(problem.steps[-1])
+        report.say("dra-field-unknown", place, fix=problem.fix, value=name)
         return
-    report_problem(problem, SCHEMA_CODES, report, code=_SPECIAL.get(problem.steps))
+    report_problem(problem, SCHEMA_CODES, report, path, _SPECIAL.get(problem.steps))
+
+
+@cache
+def _schema(kind: str) -> dict[str, Any]:
+    shapes = read_strict(Path(__file__).with_suffix(".yaml").read_bytes()).data["$defs"]
+    return {**shapes[kind], "$defs": shapes}
 
 
 RULES = rule_table(*rules_in("dra"))
@@ -75,8 +85,9 @@ _HOLDERS = {
 """Kind -> where its configs are."""
 _NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
 """Kinds of the same APIs that hold none."""
-_TYPE_META = ("apiVersion", "kind")
-_KEYS = frozenset({*_TYPE_META, "opaque", "sharing", "iommu", "domainID", "allocationMode"})
+_KEYS = frozenset(
+    {"apiVersion", "kind", "opaque", "sharing", "iommu", "domainID", "allocationMode"}
+)
 """The driver of configs; a document without configs belongs to another program."""
 
 
@@ -127,6 +138,16 @@ def _report_other(document: dict[str, Any], report: CheckReport) -> None:
     )
 
 
+STRATEGIES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
+"""Strategy -> the gate it needs."""
+INTERVALS = ("Default", "Short", "Medium", "Long")
+MULTI_USER_SINCE = (0, 5, 0)
+_THREADS, _MEMORY = "defaultActiveThreadPercentage", "defaultPinnedDeviceMemoryLimit"
+_DEVICE_MEMORY = "defaultPerDevicePinnedMemoryLimit"
+_MIB = 1 << 20
+_UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
 class _Judging:
     """The configs of one document against one driver."""
 
@@ -171,24 +192,21 @@ class _Judging:
         if api != API_VERSION or not isinstance(kind, str) or kind not in _DRIVERS:
             self._unknown(api, kind, path)
             return
-        fields = StrictFields(config, path, self._report)
-        if kind == "GpuConfig":
-            fields.only((*_TYPE_META, "sharing"))
-            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=False)
-        elif kind == "MigDeviceConfig":
-            fields.only((*_TYPE_META, "sharing"))
-            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=True)
+        for problem in part_problems(f"dra-{kind}", _schema(kind), config, nulls=True):
+            _report(problem, self._report, path)
+        if kind in ("GpuConfig", "MigDeviceConfig"):
+            sharing = as_mapping(config.get("sharing"))
+            if sharing is not None:
+                self._sharing(sharing, child(path, "sharing"), mig=kind == "MigDeviceConfig")
         elif kind == "VfioDeviceConfig":
-            fields.only((*_TYPE_META, "iommu"))
-            self._iommu(fields.mapping("iommu"), child(path, "iommu"))
-            self._vfio(path)
-        elif kind == "ComputeDomainChannelConfig":
-            fields.only((*_TYPE_META, "domainID", "allocationMode"))
-            self._domain(fields, path)
-            self._allocation_mode(fields, path)
+            self._vfio(mapping_at(config, "iommu"), path)
         else:
-            fields.only((*_TYPE_META, "domainID"))
-            self._domain(fields, path)
+            if not text_at(config, "domainID"):
+                self._report.say("dra-domain-missing", child(path, "domainID"))
+            mode = text_at(config, "allocationMode")
+            if kind == "ComputeDomainChannelConfig" and mode not in ("", "All", "Single"):
+                place = child(path, "allocationMode")
+                self._report.say("dra-allocation-mode-ignored", place, value=mode)
 
     def _unknown(self, api: Any, kind: Any, path: str) -> None:
         right = "GpuConfig"
@@ -203,37 +221,67 @@ class _Judging:
             right=right,
         )
 
-    def _sharing(self, sharing: dict[str, Any] | None, path: str, *, mig: bool) -> None:
-        if sharing is None:
-            return
-        strategy = validate_sharing(
-            sharing,
-            path,
-            mig=mig,
-            gates=self._gates,
-            gates_known=gates_known(self._context),
-            version=self._version,
-            devices=self._context.gpu_count,
-            report=self._report,
-        )
+    def _sharing(self, sharing: dict[str, Any], path: str, *, mig: bool) -> None:
+        """The sharing of a GpuConfig or MigDeviceConfig."""
+        report, place = self._report, child(path, "strategy")
+        strategy = text_at(sharing, "strategy")
+        if strategy not in STRATEGIES:
+            report.say(
+                "dra-strategy-unknown",
+                place,
+                value=strategy,
+                strategy=strategy or "none given",
+                fix=nearest_fix(strategy, STRATEGIES),
+            )
+        elif not self._gates.get(STRATEGIES[strategy]):
+            known = gates_known(self._context)
+            report.say(
+                "dra-gate-missing",
+                place,
+                code=None if known else "dra-gate-needed",
+                state="not enabled" if known else "off by default",
+                value=strategy,
+                gate=STRATEGIES[strategy],
+            )
+        slicing = None if mig else as_mapping(sharing.get("timeSlicingConfig"))
+        mps = as_mapping(sharing.get("mpsConfig"))
+        if slicing is not None:
+            of_slicing = child(path, "timeSlicingConfig")
+            _validate_slicing(slicing, of_slicing, strategy, report)
+            if strategy == "MPS":
+                _other(of_slicing, "TimeSlicingConfig", strategy, report)
+        if mps is not None:
+            of_mps = child(path, "mpsConfig")
+            self._mps(mps, of_mps, strategy)
+            if strategy == "TimeSlicing" and mig:
+                report.say("dra-mig-mps-config-ignored", of_mps)
+            elif strategy == "TimeSlicing":
+                _other(of_mps, "MpsConfig", strategy, report)
         shares = consumable_shares(self._context)
         on = self._gates.get("ConsumableShares") and shares not in (None, "", "disabled")
         if strategy == "MPS" and on:
-            self._report.say(
-                "dra-consumable-shares-mps", child(path, "strategy"), shares=shown(shares)
-            )
+            report.say("dra-consumable-shares-mps", place, shares=shown(shares))
 
-    def _iommu(self, iommu: dict[str, Any] | None, path: str) -> None:
-        if iommu is None:
-            return
-        fields = StrictFields(iommu, path, self._report)
-        fields.only(("backendPolicy", "enableAPIDevice"))
-        fields.boolean("enableAPIDevice")
-        policy = fields.text("backendPolicy")
-        if policy not in (None, "", "LegacyOnly", "PreferIommuFD"):
-            self._report.say("dra-iommu-policy-unknown", child(path, "backendPolicy"), value=policy)
+    def _mps(self, mps: dict[str, Any], path: str, strategy: str) -> None:
+        report, devices = self._report, self._context.gpu_count
+        if "multiUser" in mps and self._version < MULTI_USER_SINCE:
+            place = child(path, "multiUser")
+            report.say("dra-field-unknown", place, value="multiUser", fix="remove it")
+        number = integer(mps.get(_THREADS))
+        if number is not None and strategy == "MPS" and not 0 <= number <= 100:
+            report.say("dra-threads-invalid", child(path, _THREADS), value=number)
+        if mps.get(_MEMORY) is not None:
+            _validate_limit(mps[_MEMORY], child(path, _MEMORY), report)
+        for key, value in mapping_at(mps, _DEVICE_MEMORY).items():
+            place = child(child(path, _DEVICE_MEMORY), key)
+            _validate_device(key, place, devices, report)
+            _validate_limit(0 if value is None else value, place, report)
 
-    def _vfio(self, path: str) -> None:
+    def _vfio(self, iommu: dict[str, Any], path: str) -> None:
+        policy = text_at(iommu, "backendPolicy")
+        if policy not in ("", "LegacyOnly", "PreferIommuFD"):
+            place = child(child(path, "iommu"), "backendPolicy")
+            self._report.say("dra-iommu-policy-unknown", place, value=policy)
         chart = self._context.chart
         if chart is not None and chart.value("webhook.enabled") is True:
             self._report.say("dra-vfio-webhook", child(path, "kind"))
@@ -241,13 +289,45 @@ class _Judging:
             off = "off" if gates_known(self._context) else "off unless values turn it on"
             self._report.say("dra-vfio-gate", child(path, "kind"), off=off)
 
-    def _domain(self, fields: StrictFields, path: str) -> None:
-        if not fields.text("domainID"):
-            self._report.say("dra-domain-missing", child(path, "domainID"))
 
-    def _allocation_mode(self, fields: StrictFields, path: str) -> None:
-        mode = fields.text("allocationMode")
-        if mode not in (None, "", "All", "Single"):
-            self._report.say(
-                "dra-allocation-mode-ignored", child(path, "allocationMode"), value=mode
-            )
+def _other(path: str, block: str, strategy: str, report: CheckReport) -> None:
+    report.say("dra-other-strategy-config", path, block=block, strategy=strategy)
+
+
+def _validate_slicing(
+    slicing: dict[str, Any], path: str, strategy: str, report: CheckReport
+) -> None:
+    interval = slicing.get("interval")
+    if strategy != "TimeSlicing":
+        return
+    if interval is None:
+        report.say("dra-interval-missing", child(path, "interval"))
+    elif isinstance(interval, str) and interval not in INTERVALS:
+        report.say(
+            "dra-interval-unknown",
+            child(path, "interval"),
+            value=interval,
+            allowed=INTERVALS,
+            fix=nearest_fix(interval, INTERVALS),
+        )
+
+
+def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
+    written = str(value) if isinstance(value, str | int | float) else ""
+    amount: Fraction | None = None if isinstance(value, bool) else quantity(written)
+    if amount is None:
+        report.say("dra-memory-invalid", path, value=shown(value))
+        return
+    whole = -(-amount.numerator // amount.denominator) // _MIB
+    if whole < 1:
+        report.say("dra-memory-too-low", path, value=shown(value), written=value, limit="1Mi")
+    elif amount != whole * _MIB:
+        report.say("dra-memory-rounded", path, value=shown(value), written=value, whole=whole)
+
+
+def _validate_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:
+    if _UUID.fullmatch(key):
+        return
+    index = int(key) if re.fullmatch(r"[+-]?[0-9]{1,18}", key) else None
+    if index is None or index < 0 or (devices is not None and index >= devices):
+        report.say("dra-device-unknown", path, value=key, limit=devices)

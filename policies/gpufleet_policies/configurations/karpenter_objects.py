@@ -28,10 +28,9 @@ from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.karpenter_pods import validate_pods
 from gpufleet_policies.configurations.karpenter_pool import validate_pool
 from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
-from gpufleet_policies.configurations.objects import Object, objects
+from gpufleet_policies.configurations.kubernetes_objects import Object, objects
 
 RULES = rule_table(
     *written_rules(Path(__file__).with_name("karpenter_rules.jsonl")),
@@ -47,7 +46,6 @@ class _Found:
     pools: list[Object] = field(default_factory=list[Object])
     classes: dict[str, Object] = field(default_factory=dict[str, Object])
     overlays: list[Object] = field(default_factory=list[Object])
-    workloads: list[Object] = field(default_factory=list[Object])
     former: bool = False
     """Whether an object is of a version that is not served: the rest of it is read once it is."""
 
@@ -72,7 +70,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path, item in found.overlays:
         validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
-    validate_pods(found.workloads, found.pools, overlays, report)
     return report.validation()
 
 
@@ -106,8 +103,6 @@ def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
             found.classes[_name(item)] = (path, item)
         elif kind == "NodeOverlay":
             found.overlays.append((path, item))
-        else:
-            found.workloads.append((path, item))
     return found
 
 

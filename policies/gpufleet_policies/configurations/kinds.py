@@ -8,23 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.context import read_context
-from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
-from gpufleet.findings import Finding, ordered
-from gpufleet.rules.rows import RuleTable
-from gpufleet_policies.configurations.manifest import (
-    TOGETHER,
-    manifest_objects,
-    unwrapped,
-    wanted_objects,
-)
-from gpufleet_policies.configurations.objects import Object
+from gpufleet.documents.shapes import as_mapping
+from gpufleet.findings import Finding, error, ordered
+from gpufleet.rules.rows import RuleTable, rule_table, written_rules
+from gpufleet_policies.configurations.recognition import kind_of_text
 
 with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
     _ROWS = tuple(csv.DictReader(_file))
@@ -43,8 +39,17 @@ _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not
 WHOLE_KINDS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
 """Kinds whose objects are validated whole: of a part only some values prove anything."""
 
-READ_TOGETHER = ("karpenter", "autoscaler", "kueue")
-"""Kinds that read every object of a text themselves."""
+READ_TOGETHER = (
+    *("karpenter", "autoscaler", "kueue"),
+    *("gpu-operator-values", "network-operator-values"),
+)
+"""Kinds whose objects are validated against each other, as a List."""
+
+_KEYS = {"mig-parted": ("config.yaml",)}
+"""Keys of a ConfigMap that hold the document of a kind, by convention of its reader."""
+
+RULES = rule_table(*written_rules(Path(__file__).with_name("manifest_rules.jsonl")))
+"""Errors of a text before its documents are validated."""
 
 
 def rules_of(kind: str) -> RuleTable:
@@ -67,14 +72,6 @@ def validate_text(
     """
     where, report = read_context(context, gpu, select, READERS.get(kind, ""))
     try:
-        inside = manifest_objects(kind, text)
-        if inside is not None:
-            wanted = wanted_objects(kind, inside, select)
-            if isinstance(wanted, Finding):
-                return Judgement(ordered([*report.findings, wanted]))
-            findings, advertises = _validate_manifest(kind, wanted, select, where)
-            advertises = None if report.rejected else advertises
-            return Judgement(ordered([*report.findings, *findings]), advertises)
         read, found = unwrapped(kind, read_go(text), select)
     except UnreadableDocumentError as problem:
         if kind not in _JSON_KINDS:
@@ -82,66 +79,16 @@ def validate_text(
         refused = CheckReport(rules_of(kind))
         refused.add(_JSON_KINDS[kind], "", f"the config must be JSON: {problem}", "write JSON")
         return Judgement(ordered([*report.findings, *refused.findings]))
-    validated = _validate_documents(kind, read, found, where)
-    advertises = None if report.rejected else validated.advertises
-    return Judgement(ordered([*report.findings, *validated.findings]), advertises)
-
-
-def _validate_documents(
-    kind: str,
-    read: Sequence[tuple[str, GoDocument]],
-    found: tuple[Finding, ...],
-    where: Site,
-) -> Judgement:
-    """Findings about the documents of one object; the paths of several begin with their key."""
     validate: Judge = _module(kind).validate
     judged = [(path, validate(document, where)) for path, document in read]
-    if len(judged) == 1 and not found:
-        return judged[0][1]
-    findings = [_below(path, finding) for path, one in judged for finding in one.findings]
-    return Judgement((*found, *findings))
-
-
-def _below(path: str, finding: Finding) -> Finding:
-    return replace(finding, path=f"{path}: {finding.path}".removeprefix(": ").rstrip(": "))
-
-
-def _validate_manifest(
-    kind: str, wanted: tuple[Object, ...], select: str | None, where: Site
-) -> tuple[list[Finding], AdvertisedByConfig | None]:
-    """Findings about some objects of a text; paths of one alone are those inside it."""
-    if kind in TOGETHER:
-        validate: Judge = _module(kind).validate
-        together = {"apiVersion": "v1", "kind": "List", "items": [item for _, item in wanted]}
-        validated = validate(GoDocument(together), where)
-        places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
-        return [_moved(finding, places) for finding in validated.findings], None
-    findings: list[Finding] = []
-    advertises: AdvertisedByConfig | None = None
-    where = replace(where, device_classes=_device_classes(wanted))
-    for path, item in wanted:
-        read, found = unwrapped(kind, GoDocument(item), select)
-        validated = _validate_documents(kind, read, found, where)
-        if len(wanted) == 1:
-            return list(validated.findings), validated.advertises
-        findings += [_below(path, finding) for finding in validated.findings]
-    return findings, advertises
-
-
-def _device_classes(objects: Sequence[tuple[str, Mapping[str, Any]]]) -> frozenset[str]:
-    """Names of the DeviceClasses among objects."""
-    classes = (item for _, item in objects if item.get("kind") == "DeviceClass")
-    return frozenset(str(value_at(one, "metadata.name")) for one in classes)
-
-
-def _moved(finding: Finding, places: Mapping[str, str]) -> Finding:
-    """A finding about the items of a List, with the place they have in the text."""
-
-    def place(found: re.Match[str]) -> str:
-        return places.get(found[0], found[0])
-
-    path, message = (re.sub(r"items\[\d+\]", place, t) for t in (finding.path, finding.message))
-    return replace(finding, path=path, message=message)
+    below = [
+        replace(finding, path=f"{path}: {finding.path}".rstrip(": ") if path else finding.path)
+        for path, one in judged
+        for finding in one.findings
+    ]
+    alone = len(judged) == 1 and not (found or report.rejected)
+    advertises = judged[0][1].advertises if alone else None
+    return Judgement(ordered([*report.findings, *found, *below]), advertises)
 
 
 def validate_objects(
@@ -158,9 +105,9 @@ def validate_objects(
     it. Findings about the context come with the first object.
     """
     where, report = read_context(context, gpu, reader=READERS.get(kind, ""))
-    classes = _device_classes([("", one) for one in found])
-    where = replace(where, targets=targets or {}, device_classes=classes)
-    if kind not in (*TOGETHER, *READ_TOGETHER):
+    classes = (value_at(one, "metadata.name") for one in found if one.get("kind") == "DeviceClass")
+    where = replace(where, targets=targets or {}, device_classes=frozenset(map(str, classes)))
+    if kind not in READ_TOGETHER:
         alone = [_module(kind).validate(GoDocument(one), where).findings for one in found]
         return tuple(ordered([*report.findings, *findings]) for findings in alone)
     whole = GoDocument({"apiVersion": "v1", "kind": "List", "items": list(found)})
@@ -180,3 +127,73 @@ def _module(kind: str) -> Any:
     module, _, name = KINDS[kind].partition(":")
     found = importlib.import_module(module)
     return getattr(found, name) if name else found
+
+
+def unwrapped(
+    kind: str, read: GoDocument, select: str | None
+) -> tuple[list[tuple[str, GoDocument]], tuple[Finding, ...]]:
+    """(key path, document) of what is to be validated: one, or each key of a ConfigMap that has
+    several. In a ConfigMap of the device plugin `select` names the key, as the node label does. The
+    path of a single document is empty. Raises UnreadableDocumentError."""
+    document = as_mapping(read.data)
+    if kind == "kubernetes-object":  # a ConfigMap is one itself
+        return [("", read)], ()
+    if document is None or document.get("kind") != "ConfigMap" or "apiVersion" not in document:
+        return [("", read)], ()
+    entries = as_mapping(document.get("data")) or {}
+    keys = _keys(kind, entries, select)
+    if not keys:
+        return [], (_absent(kind, entries, select),)
+    found: list[tuple[str, GoDocument]] = []
+    problems: list[Finding] = []
+    for key in keys:
+        path, value = child("data", key), entries[key]
+        if isinstance(value, str):
+            found.append((path if len(keys) > 1 else "", read_go(value)))
+        else:
+            problems.append(
+                error(
+                    "configmap-value-invalid",
+                    path,
+                    "a value of a ConfigMap must be text, and this is not",
+                    f"write `{key}: |` and indent the document below it",
+                )
+            )
+    return found, tuple(problems)
+
+
+def _keys(kind: str, entries: Mapping[str, Any], select: str | None) -> tuple[str, ...]:
+    """Keys whose documents are validated: the selected one, the reader's default, or all possible
+    ones."""
+    if kind == "device-plugin" and select is not None:
+        return (select,) if select in entries else ()
+    named = tuple(name for name in _KEYS.get(kind, ()) if name in entries)
+    if named or len(entries) < 2:
+        return named or tuple(entries)
+    # Every key of a device plugin's ConfigMap can be the value of a node label.
+    return tuple(
+        key
+        for key, text in entries.items()
+        if kind == "device-plugin" or (isinstance(text, str) and kind_of_text(text) == kind)
+    )
+
+
+def _absent(kind: str, entries: Mapping[str, Any], select: str | None) -> Finding:
+    keys = ", ".join(entries) or "none"
+    if kind == "device-plugin" and select is not None:
+        return error(
+            "device-plugin-key-absent",
+            child("data", select),
+            f"the ConfigMap has no key {select!r}, it has {keys}: the config-manager sidecar fails "
+            "on nodes labelled so",
+            nearest_fix(select, entries, f"one of {keys}"),
+            value=select,
+            rules=("OUR-8", "5.3"),
+        )
+    wanted = " or ".join(_KEYS.get(kind, ("one key",)))
+    return error(
+        "configmap-key-absent",
+        "data",
+        f"the ConfigMap has the keys {keys}, and no key holds a document of this kind",
+        f"write {wanted} with the document",
+    )

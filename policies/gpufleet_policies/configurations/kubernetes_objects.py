@@ -1,7 +1,9 @@
 """Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_kinds
 from gpufleet.cluster.site import Site
@@ -16,8 +18,9 @@ from gpufleet.contract.schemas.report import (
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.reading import read_go_stream
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.objects import objects
 
 __all__ = ["RULES", "validate"]
 
@@ -27,6 +30,28 @@ RULES = rule_table(
     *written_rules(Path(__file__).with_name("kubernetes_objects_rules.jsonl")),
     *SCHEMA_RULES,
 )
+
+
+Object = tuple[str, dict[str, Any]]
+"""Its path in the text (empty for the only one), and the object."""
+
+
+def objects(read: GoDocument) -> Iterator[Object]:
+    """Every object of every document; the items of Lists."""
+    documents = [one.data for one in read_go_stream(read.text)] if read.text else [read.data]
+    for number, data in enumerate(documents):
+        document = as_mapping(data)
+        if document is None:
+            continue
+        path = child("documents", number) if len(documents) > 1 else ""
+        items = as_list(document.get("items"))
+        if items is None or not str(document.get("kind", "")).endswith("List"):
+            yield path, document
+            continue
+        for index, entry in enumerate(items):
+            item = as_mapping(entry)
+            if item is not None:
+                yield child(child(path, "items"), index), item
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:

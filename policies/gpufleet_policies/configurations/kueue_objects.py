@@ -20,7 +20,7 @@ from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.objects import Object, objects
+from gpufleet_policies.configurations.kubernetes_objects import Object, objects
 
 __all__ = ["RULES", "validate"]
 

@@ -5,15 +5,14 @@ another pod that must go 3, a request smaller 4), and `empty: false` where the n
 even without its pods.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
 
-_LINES = files("gpufleet_policies.doctor").joinpath("blockers.jsonl").read_text().splitlines()
-_ROWS: dict[str, dict[str, Any]] = {row["name"]: row for row in map(json.loads, _LINES)}
+from gpufleet.catalogue.edition import read_rows
+
+_ROWS = {row["name"]: row for row in read_rows(Path(__file__).parent, "blockers")}
 
 
 @dataclass(frozen=True, slots=True)

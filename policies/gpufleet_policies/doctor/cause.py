@@ -5,14 +5,14 @@ A row has the texts `message`, `fix`, `chain`, `declared` (an edit of the FleetS
 object) and `cases`, texts from which a finder chooses. Texts name values of the sighting.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items
 from gpufleet.findings import Finding, Severity
@@ -138,8 +138,7 @@ class Patient:
 Finder = Callable[[Patient], Iterator[Sighting]]
 FINDERS: dict[str, Finder] = {}
 """The finder of a cause, by its code."""
-_ROWS = files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines()
-ROWS: tuple[dict[str, Any], ...] = tuple(map(json.loads, _ROWS))
+ROWS = tuple(read_rows(Path(__file__).parent, "causes"))
 """Every row. Causes of others come first: a node that is not ready explains its pods."""
 
 

@@ -1,4 +1,4 @@
-"""Reading a dump: files and folders, and standard input.
+"""Reading a dump: files and folders, standard input, and a live cluster.
 
 Read are objects as `kubectl get -o json` or `-o yaml` prints them, one list or several in a row,
 and the folder of the GPU Operator's must-gather (NVIDIA/gpu-operator `hack/must-gather.sh`): its
@@ -11,12 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
+from gpufleet.installation import install_command
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
-from gpufleet_policies.names import names
+from gpufleet_policies.names import meanings, names
 
 KINDS = names("kind of a dump")
 """Kinds read from a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
@@ -134,3 +135,50 @@ def _conditions(lines: list[str]) -> Iterator[dict[str, str]]:
             kind, status, *rest = parts
             reason = rest[2] if len(rest) > 2 else ""
             yield {"type": kind, "status": status, "reason": reason, "message": " ".join(rest[3:])}
+
+
+_CORE = meanings("method of the client")
+"""Kind of the core API -> method of the client."""
+
+
+def read_live(kubeconfig: str | None, context: str | None) -> Dump:
+    """The output of `collect_command` on a live cluster. Kinds that the cluster does not have are
+    omitted.
+
+    Raises RuntimeError where the client is not installed, or the cluster does not answer.
+    """
+    try:
+        from kubernetes import client, config
+        from kubernetes.client.exceptions import ApiException
+        from urllib3.exceptions import HTTPError
+    except ImportError:
+        raise RuntimeError(
+            f"the Kubernetes client is not installed: `{install_command('preflight')}`"
+        ) from None
+    try:
+        connect = cast("Any", config).new_client_from_config
+        with connect(config_file=kubeconfig, context=context) as api:
+            core, custom = client.CoreV1Api(api), client.CustomObjectsApi(api)
+            offered: Any = client.ApisApi(api).get_api_versions()
+            groups = {one.name: one.preferred_version.version for one in offered.groups}
+
+            def asked(name: str, group: str, space: str = "") -> Any:
+                try:
+                    if group:
+                        return custom.list_cluster_custom_object(group, groups[group], name)
+                    ask = getattr(core, _CORE[name])
+                    answer = ask(*filter(None, [space]), _preload_content=False)
+                    return json.loads(answer.data)
+                except ApiException as refused:
+                    if getattr(refused, "status", None) == 403:
+                        return {"kind": "NotRead", "metadata": {"name": f"{name} {space}".strip()}}
+                    if getattr(refused, "status", None) == 404:
+                        return None
+                    raise
+
+            kinds = [kind.partition(".") for kind in KINDS]
+            raws = [asked(name, group) for name, _, group in kinds if not group or group in groups]
+            raws += [asked("configmaps", "", space) for space in NAMESPACES]
+    except (ApiException, HTTPError, config.ConfigException, OSError) as problem:
+        raise RuntimeError(f"the cluster does not respond: {problem}") from None
+    return cluster_of(raws)

@@ -12,14 +12,14 @@ NVIDIA/mig-parted v0.15.0 `cmd/nvidia-mig-manager` (label, state, paused operand
 NVIDIA/k8s-device-plugin `internal/rm`, `cmd/config-manager` (label, ConfigMap, fallback).
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu, load
+from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.change.live_node import UNDER_WAY
 from gpufleet.contract.driver_ranges import driver_problem, operator_problem
 from gpufleet.documents.limits import UnreadableDocumentError
@@ -51,8 +51,7 @@ _NUMBER = re.compile(
     r"\b(?:NvidiaXID|Xid\b[^:\n]{0,60}:|XID[-_ ]?|ErrorCode:)\s*(\d{1,3})(?!\d|\w)", re.I
 )
 _REASON = re.compile(r"NvidiaXID(\d{1,3})(?:Error|Warning)")
-_XIDS = files("gpufleet_policies.doctor").joinpath("xids.jsonl").read_text().splitlines()
-XIDS: dict[int, dict[str, Any]] = {row["xid"]: row for row in map(json.loads, _XIDS)}
+XIDS: dict[int, RawRow] = {row["xid"]: row for row in read_rows(Path(__file__).parent, "xids")}
 """Rows of NVIDIA's catalogue by number: `xid`, `name`, and `action`, its immediate action."""
 
 

@@ -15,7 +15,7 @@ from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import AdvertisedByConfig
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
-from gpufleet.documents.shapes import is_mapping, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet.findings import Finding, Level, Severity, error, has_errors, ordered
 from gpufleet.findings.locator import NO_OBJECT
 from gpufleet.rules.rule import Verdict
@@ -23,14 +23,15 @@ from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
 from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_of, judged
-from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
+from gpufleet_policies.readers.nvidia_configs import parsed
 from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
+from gpufleet_policies.wrappers.judged import Unjudged
 from gpufleet_policies.wrappers.registry import wrapper_of
 
 UNREADABLE = "document-unreadable"
@@ -106,7 +107,7 @@ def check_file(
     reading, *_ = completed([read_input(file), *_kustomizations(file)])
     others = () if kind is None else _other_kinds(kind, reading)
     left_out = () if kind is None else tuple(_left_out(kind, reading))
-    reading = reading if kind is None else _read_as(kind, file, reading)
+    reading = reading if kind is None else _read_as(kind, file, reading, select)
     known, wrong = _known(context, gpu, select)
     place = AuditContext(None if kind is gpu is context is None else known, select)
     if isinstance(known.get("environment"), str):
@@ -135,7 +136,7 @@ def check_file(
     return CheckedFile(
         ordered(found),
         advertised,
-        (*audit.not_judged, *left_out),
+        tuple(dict.fromkeys((*audit.not_judged, *left_out))),
         audit.waived,
         (kind is not None or audit.looked_at > 0)
         and any(
@@ -214,19 +215,25 @@ _OF_THE_CALLER = frozenset({"context-key-unknown", "context-value-invalid", "gpu
 """Findings about the caller's options: reported once, not with each configuration."""
 
 
-_RULES_OF_POOLS = {"karpenter": frozenset({"gpu-pool-unbounded"})}
-"""Rules about pools whose findings no rule of the kind reports."""
+_RULES_OF_OTHERS = {
+    "karpenter": {"gpu-pool-unbounded", "gpu-pods-exceed-declared-pools"},
+    "gpu-operator-values": {"device-plugin-default-absent"},
+}
+"""Rules about pools and relations whose findings no rule of the kind reports."""
 
 
-_HELD_BY = {"device-plugin-values": ("device-plugin",)}
-"""Values of charts -> kinds of the configurations in them."""
+_HELD_BY = {
+    "device-plugin-values": ("device-plugin",),
+    "gpu-operator-values": ("device-plugin", "mig-parted"),
+}
+"""Values of charts -> kinds of the configurations in them, or in the ConfigMaps that they name."""
 
 
 def _off(kind: str | None) -> dict[str, Level]:
     """The rules that do not apply to a file which is read as a kind."""
     if kind is None:
         return {}
-    others = _RULES_OF_POOLS.get(kind, frozenset())
+    others = _RULES_OF_OTHERS.get(kind, ())
     return {rule.id: Level.OFF for rule in PACK_RULES if rule.id not in others}
 
 
@@ -243,17 +250,11 @@ def _known(
     return {key: value for key, value in said.items() if key not in wrong}, tuple(report.findings)
 
 
-def _read_as(kind: str, file: Input, read: Reading) -> Reading:
-    """The whole text as one configuration of a kind; of a text with wrappers of charts, what they
-    hold of the kind. Raises UnreadableDocumentError."""
-    if kind != "kubernetes-object" and _has_wrappers(file):
-        kinds = (kind, *_HELD_BY.get(kind, ()))
-        pairs = [
-            (replace(fact, is_named=True) if isinstance(fact, NvidiaConfig) else fact, source)
-            for fact, source in zip(read.facts, read.sources, strict=True)
-            if not isinstance(fact, NvidiaConfig) or fact.kind in kinds
-        ]
-        return replace(read, facts=[one for one, _ in pairs], sources=[one for _, one in pairs])
+def _read_as(kind: str, file: Input, read: Reading, select: str | None) -> Reading:
+    """The whole text as one configuration of a kind; of a text of several objects, or with wrappers
+    of charts, what they hold of the kind. Raises UnreadableDocumentError."""
+    if kind != "kubernetes-object" and _holds_several(file):
+        return _chosen(kind, read, select)
     text = CONFIGURATION.decoded(file.content or b"")
     try:
         first = next(iter(each_document(text)), Document(None))
@@ -268,18 +269,43 @@ def _read_as(kind: str, file: Input, read: Reading) -> Reading:
     )
     reading = Reading(file.name, [config], [first], 1, comments=read.comments)
     for fact, source in zip(read.facts, read.sources, strict=True):
-        if isinstance(fact, NodePool) and kind in _RULES_OF_POOLS:
+        if isinstance(fact, NodePool) and kind in _RULES_OF_OTHERS:
             reading.facts.append(fact)
             reading.sources.append(source)
     return reading
 
 
-def _has_wrappers(file: Input) -> bool:
+def _chosen(kind: str, read: Reading, select: str | None) -> Reading:
+    """What a text holds of a kind: of several ConfigMaps those with the selected config."""
+    kinds = (kind, *_HELD_BY.get(kind, ()))
+    own = [one for one in read.facts if isinstance(one, NvidiaConfig) and one.kind in kinds]
+    others = " or ".join(_other_kinds(kind, read))
+    if not any(one.kind == kind for one in own) and not read.not_judged:
+        hint = f": use --as {others}" if others else ""
+        raise UnreadableDocumentError(f"no object of the text is of {kind}{hint}")
+    own = [one for one in own if select is None or select in _configs(one)] or own
+    pairs = [
+        (replace(fact, is_named=True) if isinstance(fact, NvidiaConfig) else fact, source)
+        for fact, source in zip(read.facts, read.sources, strict=True)
+        if not isinstance(fact, NvidiaConfig) or fact in own
+    ]
+    return replace(read, facts=[one for one, _ in pairs], sources=[one for _, one in pairs])
+
+
+def _configs(config: NvidiaConfig) -> set[str]:
+    """Names by which a node selects a configuration, or a part of it."""
+    return {config.key, *mapping(inside(parsed(config.text), "mig-configs"))}
+
+
+def _holds_several(file: Input) -> bool:
+    """Whether a text has several objects of Kubernetes, a List of them, or wrappers of charts."""
     try:
         found = [mapping(one.data) for one in each_document(file.content or b"")]
     except UnreadableDocumentError:
         return False
-    return any(wrapper_of(one, file.name) is not None for one in found)
+    objects = all("kind" in one and "apiVersion" in one for one in found)
+    several = len(found) > 1 or any(is_list(one.get("items")) for one in found)
+    return (objects and several) or any(wrapper_of(one, file.name) for one in found)
 
 
 def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:

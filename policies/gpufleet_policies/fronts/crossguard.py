@@ -34,7 +34,12 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos, severity
 from gpufleet_policies.readers.plain import SIGNATURE
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
-from gpufleet_policies.resolve.json_patch import Operation, PatchConflictError, patched
+from gpufleet_policies.resolve.json_patch import (
+    Operation,
+    PatchConflictError,
+    patched,
+    pointer_keys,
+)
 from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
@@ -325,8 +330,7 @@ def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str,
 def _is_readable(document: Any, pointer: str) -> bool:
     """Whether the way to a field leads through nothing that is unknown or secret."""
     here: Any = document
-    for step in pointer.split("/")[1:-1]:
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in pointer_keys(pointer)[:-1]:
         held = cast("dict[str, Any] | list[Any]", here)
         if isinstance(held, dict) and name in held:
             here = held[name]

@@ -1,32 +1,14 @@
 """Objects that scale others: HorizontalPodAutoscaler, KEDA's ScaledObject and ScaledJob."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
-from gpufleet.documents.shapes import mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
-
-KINDS = frozenset(
-    {
-        ("autoscaling", "HorizontalPodAutoscaler"),
-        ("keda.sh", "ScaledObject"),
-        ("keda.sh", "ScaledJob"),
-    }
-)
-"""Group and kind of what scales other objects."""
-
-
-def autoscaler_from(
-    document: Mapping[str, Any], locator: Locator, api_group: str
-) -> Autoscaler | None:
-    """The autoscaler an object is; None for every other kind."""
-    if (api_group, locator.kind) not in KINDS:
-        return None
-    return (_horizontal if api_group == "autoscaling" else _keda)(document, locator)
 
 
 def _number(document: Any, place: str) -> Fact[int]:
@@ -39,10 +21,10 @@ def _target(document: Any, key: str, default: str | None = None) -> Fact[str]:
     return found if default is None else found.or_default(default)
 
 
-def _horizontal(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
-    """`minReplicas` is 1 where it is not written."""
+def horizontal(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """autoscaling HorizontalPodAutoscaler; `minReplicas` is 1 where it is not written."""
     cooldown = "spec.behavior.scaleDown.stabilizationWindowSeconds"
-    return Autoscaler(
+    yield Autoscaler(
         locator,
         _target(document, "kind"),
         _target(document, "name"),
@@ -53,15 +35,16 @@ def _horizontal(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
             cooldown_seconds=_number(document, cooldown),
             cooldown_place=cooldown,
         ),
-        _written(document),
+        known_texts(inside(document, "metadata.annotations")),
     )
 
 
-def _keda(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
-    """KEDA's defaults: minimum 0, maximum 100, cooldown 300 s, and a Deployment as target."""
+def keda(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """keda.sh ScaledObject and ScaledJob. Defaults: minimum 0, maximum 100, cooldown 300 s, and a
+    Deployment as target."""
     cooldown = "spec.cooldownPeriod"
     is_job = locator.kind == "ScaledJob"
-    return Autoscaler(
+    yield Autoscaler(
         locator,
         known("ScaledJob") if is_job else _target(document, "kind", "Deployment"),
         known(locator.name) if is_job else _target(document, "name"),
@@ -73,10 +56,5 @@ def _keda(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
             cooldown_place=cooldown,
             idle_replicas=_number(document, "spec.idleReplicaCount"),
         ),
-        _written(document),
+        known_texts(inside(document, "metadata.annotations")),
     )
-
-
-def _written(document: Mapping[str, Any]) -> dict[str, str]:
-    annotations = mapping(at(document, "metadata.annotations"))
-    return {key: value for key, value in annotations.items() if isinstance(value, str)}

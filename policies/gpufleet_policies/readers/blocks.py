@@ -5,9 +5,9 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.documents.paths import value_at
-from gpufleet.documents.shapes import is_list, is_mapping, mapping, rewritten
+from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet_policies.names import meanings, names
-from gpufleet_policies.readers.reading import fact, text, whole
+from gpufleet_policies.readers.reading import boolean, fact, text, whole, without
 from gpufleet_policies.resolve.hcl import INSERTED
 from gpufleet_policies.wrappers.release import parse_yaml
 
@@ -68,8 +68,7 @@ def api_object(value: Any) -> Any:
 def literal(written: str) -> Any:
     """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted. Raises
     UnreadableDocumentError."""
-    data = parse_yaml(written)
-    return rewritten(data, lambda one: UNKNOWN if isinstance(one, str) and INSERTED in one else one)
+    return without(parse_yaml(written), lambda one: isinstance(one, str) and INSERTED in one)
 
 
 def block(value: Any) -> Any:
@@ -92,10 +91,18 @@ def number(document: Any, path: str) -> Fact[int]:
     return fact(inside(document, path), whole, path)
 
 
-def word(document: Any, path: str) -> Fact[str]:
-    """A text under a path; empty text is absent, as Terraform writes it."""
+def word(document: Any, path: str, *others: str) -> Fact[str]:
+    """A text under a path, else under the first of others that has one; empty text is absent, as
+    Terraform writes it."""
     found = inside(document, path)
+    if found in (None, "") and others:
+        return word(document, *others)
     return fact(found or None if isinstance(found, str) else found, text, path)
+
+
+def flag(document: Any, path: str) -> Fact[bool]:
+    """True or false under a path."""
+    return fact(inside(document, path), boolean, path)
 
 
 def texts(document: Any, path: str) -> Fact[tuple[str, ...]]:

@@ -23,7 +23,10 @@ from gpufleet_policies.readers.raw_pods import (
     model_of_address,
     name_of,
     natural,
+    node_terms,
+    own_pods,
     scaling_of,
+    vllm_arguments,
 )
 from gpufleet_policies.readers.reading import at, boolean, fact
 from gpufleet_policies.readers.workload import read_workload
@@ -41,23 +44,17 @@ def _models(values: dict[str, Any]) -> Groups:
         settings = mapping(fields.get("vllmConfig"))
         resource = fields.get("requestGPUType")
         resource_name = resource if isinstance(resource, str) else GPU
-        words = items(settings.get("extraArgs"))
-        share = settings.get("gpuMemoryUtilization")
-        if share is not None:
-            words = [*words, f"--gpu-memory-utilization={share}"]
-        terms = fields.get("nodeSelectorTerms")
-        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         container = {
             "name": "vllm",
             "image": fields.get("repository"),
-            "args": words or None,
+            "args": vllm_arguments(settings) or None,
             "env": fields.get("env"),
             "resources": _short_resources(fields, name=resource_name),
         }
         scheduling = {
             "tolerations": shared.get("tolerations"),
             "nodeSelector": fields.get("nodeSelector"),
-            **({} if terms is None else {"affinity": {"nodeAffinity": required}}),
+            **node_terms(fields.get("nodeSelectorTerms")),
         }
         stated: dict[str, Any] = {
             "model": model_of_address(fields.get("modelURL")),
@@ -73,33 +70,10 @@ def _models(values: dict[str, Any]) -> Groups:
             # (vllm-project/production-stack, helm/templates/ray-cluster.yaml).
             together = known(pods.value + 1) if pods.is_known else pods
             stated["spreads"] = True
-            head = mapping(ray.get("headNode"))
-            yield RawGroup(
-                f"{name} head",
-                f"{place}.raySpec.headNode",
-                scheduling,
-                known(1),
-                None,
-                together,
-                (
-                    RawContainer(
-                        f"{place}.raySpec.headNode",
-                        {**container, "resources": _short_resources(head, name=resource_name)},
-                        short_form=True,
-                    ),
-                ),
-                stated,
-            )
-        yield RawGroup(
-            name,
-            place,
-            scheduling,
-            pods,
-            None,
-            together,
-            (RawContainer(place, container, short_form=True),),
-            stated,
-        )
+            own = _short_resources(mapping(ray.get("headNode")), name=resource_name)
+            head, at_head = {**container, "resources": own}, f"{place}.raySpec.headNode"
+            yield own_pods(f"{name} head", at_head, scheduling, known(1), head, stated, together)
+        yield own_pods(name, place, scheduling, pods, container, stated, together)
 
 
 def _has_shared_memory(fields: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -170,13 +144,8 @@ def _servers(values: dict[str, Any]) -> Groups:
         }
         written = {key: value for key, value in requests.items() if value is not None}
         container = {"name": "notebook", "resources": {"requests": written, "limits": limits}}
-        yield RawGroup(
-            name,
-            place,
-            {"nodeSelector": server["node_selector"], "tolerations": server["tolerations"]},
-            unknown("users"),
-            containers=(RawContainer(place, container, short_form=True),),
-        )
+        nodes = {"nodeSelector": server["node_selector"], "tolerations": server["tolerations"]}
+        yield own_pods(name, place, nodes, unknown("users"), container)
 
 
 def _nim(values: dict[str, Any]) -> Groups:
@@ -191,27 +160,18 @@ def _nim(values: dict[str, Any]) -> Groups:
     resources = {**written, "limits": {GPU: 1, **mapping(written.get("limits"))}}
     repository, tag = at(values, "image.repository"), at(values, "image.tag")
     tagged = f"{repository}:{tag}" if isinstance(tag, str) and tag else repository
-    yield RawGroup(
-        "",
-        "resources",
-        {key: values.get(key) for key in ("nodeSelector", "tolerations", "affinity")},
-        count(values, "replicaCount"),
-        containers=(
-            RawContainer(
-                "resources",
-                {
-                    "name": "nim-llm",
-                    "image": tagged if isinstance(repository, str) else None,
-                    "command": values.get("customCommand") or None,
-                    "args": values.get("customArgs") or None,
-                    "env": values.get("env"),
-                    "resources": resources,
-                },
-                short_form=True,
-            ),
-        ),
-        stated={"model": at(values, "model.name"), "preset": True},
-    )
+    container = {
+        "name": "nim-llm",
+        "image": tagged if isinstance(repository, str) else None,
+        "command": values.get("customCommand") or None,
+        "args": values.get("customArgs") or None,
+        "env": values.get("env"),
+        "resources": resources,
+    }
+    scheduling = {key: values.get(key) for key in ("nodeSelector", "tolerations", "affinity")}
+    stated = {"model": at(values, "model.name"), "preset": True}
+    pods = count(values, "replicaCount")
+    yield own_pods("", "resources", scheduling, pods, container, stated)
 
 
 _ONCE = ("job", "cronjob", "daemonset")

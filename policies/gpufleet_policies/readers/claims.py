@@ -1,53 +1,41 @@
 """Claims of dynamic resource allocation: ResourceClaim, ResourceClaimTemplate, DeviceClass."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.readers.blocks import known_texts
 from gpufleet_policies.readers.intent import declared_environment
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
 
-GROUP = "resource.k8s.io"
 
-KINDS = frozenset(
-    {(GROUP, "ResourceClaim"), (GROUP, "ResourceClaimTemplate"), (GROUP, "DeviceClass")}
-)
-"""Group and kind of what requests devices."""
+def device_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """resource.k8s.io DeviceClass."""
+    selectors = _number_of(at(document, "spec.selectors"), "spec.selectors")
+    yield DeviceClass(locator=locator, **_declared(document), selectors=selectors)
 
 
-def claim_from(
-    document: Mapping[str, Any], locator: Locator, api_group: str
-) -> DeviceClaim | DeviceClass | None:
-    """The claim, template or class an object is; None for every other kind."""
-    if (api_group, locator.kind) not in KINDS:
-        return None
-    written = mapping(at(document, "metadata.annotations"))
-    annotations = {key: value for key, value in written.items() if isinstance(value, str)}
-    environment = declared_environment(written)
-    if locator.kind == "DeviceClass":
-        selectors = at(document, "spec.selectors")
-        return DeviceClass(
-            locator=locator,
-            annotations=annotations,
-            environment=environment,
-            selectors=_number_of(selectors, "spec.selectors"),
-        )
+def claim(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """resource.k8s.io ResourceClaim and ResourceClaimTemplate."""
     is_template = locator.kind == "ResourceClaimTemplate"
     path = "spec.spec.devices.requests" if is_template else "spec.devices.requests"
-    requests = at(document, path)
-    return DeviceClaim(
+    yield DeviceClaim(
         locator=locator,
-        annotations=annotations,
-        environment=environment,
+        **_declared(document),
         is_template=is_template,
-        requests=tuple(_requests(requests, path)),
+        requests=tuple(_requests(at(document, path), path)),
         configured=at(document, f"{path.rpartition('.')[0]}.config") is not None,
     )
+
+
+def _declared(document: dict[str, Any]) -> dict[str, Any]:
+    written = mapping(at(document, "metadata.annotations"))
+    return {"annotations": known_texts(written), "environment": declared_environment(written)}
 
 
 def _requests(value: Any, path: str) -> Iterator[DeviceRequest]:

@@ -7,6 +7,7 @@ from gpufleet.catalogue import load
 from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
+from gpufleet.documents.paths import text_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
@@ -58,13 +59,8 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags_known=all_known(annotations),
         tags_place="metadata.labels",
         zones=_domains(document),
-        launch_template=_reference(document),
+        launch_template=text_at(document, "spec.template.spec.infrastructureRef.name") or "?",
     )
-
-
-def _reference(document: dict[str, Any]) -> str:
-    name = inside(document, "spec.template.spec.infrastructureRef.name")
-    return name if isinstance(name, str) else "?"
 
 
 def _domains(document: dict[str, Any]) -> Fact[tuple[str, ...]]:

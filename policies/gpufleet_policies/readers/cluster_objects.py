@@ -23,6 +23,7 @@ from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, text
 from gpufleet_policies.readers.reserved import reserved
+from gpufleet_policies.wrappers.charts import known_chart
 
 
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -57,6 +58,10 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     before work."""
     if ACCEPTANCE_LABEL in mapping(inside(document, "spec.selector.matchLabels")):
         yield installed(NODE_TESTS, document, locator)
+    labels = mapping(inside(document, "metadata.labels"))
+    chart, release = _rendered(document)
+    if locator.kind == "Deployment" and chart and labels.get("app.kubernetes.io/name") == chart:
+        yield Program(locator=locator, name=chart, release=release, complete=False)
     place = "spec.template.spec.containers"
     for index, container in enumerate(items(inside(document, place))):
         image = inside(container, "image")
@@ -102,6 +107,17 @@ def _exporter_program(
     )
 
 
+def _rendered(document: dict[str, Any]) -> tuple[str | None, Fact[str]]:
+    """The known chart that a manifest was rendered from, and its release (Helm, Standard Labels);
+    None for others and for objects of a server, where what installed them may be read as well."""
+    label = str(mapping(inside(document, "metadata.labels")).get("helm.sh/chart"))
+    found = re.fullmatch(r"(.+?)-(v?[0-9]+\.[0-9]+\.[0-9].*)", label)
+    chart = known_chart(found[1]) if found and not inside(document, "metadata.uid") else None
+    if found is None or chart is None:
+        return None, absent("metadata.labels")
+    return chart.name, known(found[2].replace("_", "+"), place="metadata.labels[helm.sh/chart]")
+
+
 _PLUGIN = re.compile(r"(?:^|/)(?<!rocm/)(?:k8s|nvidia)-device-plugin(?:$|[:@])")
 _STRATEGY, _FILE = ("--mig-strategy", "MIG_STRATEGY"), ("--config-file", "CONFIG_FILE")
 """Options of the device plugin and their variables (NVIDIA/k8s-device-plugin v0.17.0
@@ -111,11 +127,14 @@ cmd/nvidia-device-plugin/main.go)."""
 def _device_plugin(
     document: dict[str, Any], container: Any, locator: Locator, place: str
 ) -> Iterator[Any]:
-    """NVIDIA's device plugin as a separate DaemonSet: not made by Helm or an operator."""
+    """NVIDIA's device plugin as a DaemonSet: rendered, or not made by Helm or an operator."""
     metadata = mapping(document.get("metadata"))
+    chart, release = _rendered(document)
+    labels = mapping(metadata.get("labels"))
+    helm = labels.get("app.kubernetes.io/managed-by") == "Helm" and chart is None
     words = [*items(inside(container, "command")), *items(inside(container, "args"))]
     program = str(words[0]).rpartition("/")[2] if inside(container, "command") and words else ""
-    if _is_of_chart(document) or program not in ("", "nvidia-device-plugin"):
+    if helm or metadata.get("ownerReferences") or program not in ("", "nvidia-device-plugin"):
         return
     options = read_options([one for one in words if isinstance(one, str)])
     variables = {
@@ -135,7 +154,7 @@ def _device_plugin(
         locator=locator,
         annotations=known_texts(metadata.get("annotations")),
         name=DEVICE_PLUGIN,
-        release=fact(tag and tag[1], text, f"{place}.image"),
+        release=release if chart else fact(tag and tag[1], text, f"{place}.image"),
         values=values if strategy is None else {**values, "migStrategy": strategy},
         place="spec.template.spec",
         places={"migStrategy": f"{place}.args"},
@@ -184,11 +203,13 @@ def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     annotations = known_texts(inside(document, "metadata.annotations"))
     if "kwok.x-k8s.io/node" in annotations or labels.get("type") == "kwok":
         return
+    there = mapping(inside(document, "status.allocatable"))
+    found = {name: amount(value) for name, value in there.items() if is_gpu_resource(name)}
     yield ObservedNode(
         locator=locator,
         annotations=annotations,
         labels=labels,
-        gpus=_gpus(mapping(inside(document, "status.allocatable"))),
+        gpus={k: int(one.number) for k, one in found.items() if one is not None and one.number},
         instance_type=_label(labels, "node.kubernetes.io/instance-type"),
         region=_label(labels, "topology.kubernetes.io/region"),
         spot=any(labels.get(key) == value for key, value in _SPOT.items()),
@@ -204,11 +225,6 @@ def pod(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     gpus = {name: int(one) for name, one in asked.items() if one and is_gpu_resource(name)}
     if gpus:
         yield PodOnNode(locator=locator, node=where, gpus=gpus)
-
-
-def _gpus(resources: dict[str, Any]) -> dict[str, int]:
-    found = {name: amount(value) for name, value in resources.items() if is_gpu_resource(name)}
-    return {name: int(one.number) for name, one in found.items() if one is not None and one.number}
 
 
 def _label(labels: dict[str, str], key: str) -> Fact[str]:

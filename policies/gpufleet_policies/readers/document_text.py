@@ -18,8 +18,9 @@ from gpufleet.documents.go_scalars import go_scalar
 from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
-from gpufleet.documents.shapes import is_mapping, rewritten
+from gpufleet.documents.shapes import is_mapping
 from gpufleet_policies.readers.plain import SENTINELS
+from gpufleet_policies.readers.reading import without
 
 _CONTROL = re.compile(
     r"\{\{-?\s*(?:/\*|if\b|else\b|end\b|range\b|with\b|define\b|template\b|block\b|\$\w+\s*:?=)"
@@ -176,6 +177,4 @@ def _known(value: Any) -> Any:
 
 def _filled_in(value: Any) -> Any:
     """The data of a template, with UNKNOWN for mappings whose entries are filled in as lines."""
-    return rewritten(
-        value, lambda one: UNKNOWN if is_mapping(one) and FILLED_IN_KEY in one else one
-    )
+    return without(value, lambda one: is_mapping(one) and FILLED_IN_KEY in one)

@@ -107,8 +107,9 @@ def _facts(
                 where = Locator("Values", part.name, "", "", path, line)
                 release = release_above(above(), part.name)
                 yield from of_values(part.name, values, where, version=release, place=place)
-        if _is_object_without_version(document):
-            where = Locator(str(document["kind"]), _name(document), "", "", path, line)
+        kind = document.get("kind")
+        if isinstance(kind, str) and is_mapping(document.get("spec")) and _name(document):
+            where = Locator(kind, _name(document), "", "", path, line)
             reason = "it has no apiVersion, without which the API server refuses an object"
             yield NotJudged(locator=where, what="document", reason=reason)
         elif chart is not None:
@@ -122,11 +123,6 @@ def _facts(
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"
             yield NotJudged(locator=where, what="chart", reason=reason)
-
-
-def _is_object_without_version(document: Mapping[str, Any]) -> bool:
-    kind = document.get("kind")
-    return isinstance(kind, str) and is_mapping(document.get("spec")) and bool(_name(document))
 
 
 def _name(document: Mapping[str, Any]) -> str:

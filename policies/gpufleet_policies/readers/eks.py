@@ -8,9 +8,16 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_list
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
+from gpufleet_policies.readers.blocks import (
+    all_known,
+    flag,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
-from gpufleet_policies.readers.reading import boolean, fact
 from gpufleet_policies.readers.regions import region_of
 
 _EFFECTS = {
@@ -122,9 +129,7 @@ def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         launch_template=template_name(template),
         fabric=absent("launchTemplate") if template is None else unknown("launchTemplate"),
         placement_group=absent("launchTemplate") if template is None else unknown("launchTemplate"),
-        repair=fact(
-            inside(document, "nodeRepairConfig.enabled"), boolean, "nodeRepairConfig.enabled"
-        ).or_default(False),
+        repair=flag(document, "nodeRepairConfig.enabled").or_default(False),
         repair_place="nodeRepairConfig.enabled",
         warm_nodes=warm_nodes(warm, "warmPoolConfig", _prepared(warm, document)),
     )

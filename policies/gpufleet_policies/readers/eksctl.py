@@ -12,7 +12,15 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_mapping, items
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
+from gpufleet_policies.readers.blocks import (
+    all_known,
+    flag,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
 from gpufleet_policies.readers.eks import (
     first_known,
     hardware,
@@ -21,7 +29,6 @@ from gpufleet_policies.readers.eks import (
     reserved_by,
     taints,
 )
-from gpufleet_policies.readers.reading import boolean, fact
 
 _DEFAULT_NODES = 2
 _DEFAULT_TYPE = "m5.large"
@@ -56,6 +63,8 @@ def _pool(
     labels, tags = inside(group, "labels"), inside(group, "tags")
     own, paid = known_texts(labels), known_texts(tags)
     name = first_known(word(group, "name"), head)
+    repair = flag(group, "nodeRepairConfig.enabled").or_default(False)
+    repair_place = f"{head}.nodeRepairConfig.enabled"
     return NodePool(
         locator=replace(locator, kind="NodeGroup", name=f"{locator.name}/{name}", annotated=False),
         annotations={**own, **paid},
@@ -83,16 +92,11 @@ def _pool(
         region=word(document, "metadata.region"),
         fabric=_fabric(group),
         placement_group=word(group, "placement.groupName"),
-        repair=_repair(group, head) if maker is Maker.EKS else absent(head),
-        repair_place=f"{head}.nodeRepairConfig.enabled",
+        repair=replace(repair, place=repair_place) if maker is Maker.EKS else absent(head),
+        repair_place=repair_place,
         image=_image(group, head),
         kubernetes=word(document, "metadata.version"),
     )
-
-
-def _repair(group: Any, head: str) -> Fact[bool]:
-    place = f"{head}.nodeRepairConfig.enabled"
-    return fact(inside(group, "nodeRepairConfig.enabled"), boolean, place).or_default(False)
 
 
 def _size(group: Any, head: str) -> Size:
@@ -141,7 +145,7 @@ def _taints(value: Any, place: str) -> Fact[tuple[PoolTaint, ...]]:
 
 
 def _fabric(group: Any) -> Fact[str]:
-    enabled = fact(inside(group, "efaEnabled"), boolean, "efaEnabled").or_default(False)
+    enabled = flag(group, "efaEnabled").or_default(False)
     if not enabled.is_known:
         return unknown("efaEnabled")
     return known("efa", place="efaEnabled") if enabled.value else absent("efaEnabled")

@@ -10,11 +10,13 @@ from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size
+from gpufleet.documents.paths import text_at
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     block,
+    flag,
     inside,
     known_texts,
     number,
@@ -127,7 +129,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         image=word(config, "imageType"),
         kubernetes=word(document, "version"),
         annotations=merged,
-        name=_text(document, "name") or locator.name,
+        name=text_at(document, "name") or locator.name,
         maker=Maker.GKE,
         cluster=word(document, "cluster"),
         instance_types=types,
@@ -150,19 +152,12 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         zones=zones,
         region=region_of(document, "location"),
         shared=_shared(config),
-        placement_group=_placement(document),
+        placement_group=word(document, "placementPolicy.policyName", "placementPolicy.type"),
         fabric=_fabric(document, config),
-        repair=fact(
-            inside(document, "management.autoRepair"), boolean, "management.autoRepair"
-        ).or_default(True),
+        repair=flag(document, "management.autoRepair").or_default(True),
         repair_place="management.autoRepair",
         longest_run_seconds=_seconds(word(config, "maxRunDuration")),
     )
-
-
-def _text(document: Any, path: str) -> str:
-    found = inside(document, path)
-    return found if isinstance(found, str) else ""
 
 
 def _accelerators(
@@ -223,14 +218,6 @@ def _shared(config: Any) -> SharedGpus:
     )
 
 
-def _placement(document: dict[str, Any]) -> Fact[str]:
-    policy = inside(document, "placementPolicy")
-    if policy is None:
-        return absent("placementPolicy")
-    named = word(policy, "policyName")
-    return word(policy, "type") if named.is_absent else named
-
-
 def _fabric(document: dict[str, Any], config: Any) -> Fact[str]:
     strategy = word(config, "gpudirectStrategy")
     if not strategy.is_absent:
@@ -256,7 +243,7 @@ def cluster(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     inline = items(inside(document, key))
     for index, pool in enumerate(inline):
         if is_mapping(pool):
-            name = _text(pool, "name") or str(index)
+            name = text_at(pool, "name") or str(index)
             where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
             own = {**surroundings, "cluster": locator.name, **pool}
             found = _pool(own, inside(own, "nodeConfig"), where)

@@ -19,6 +19,7 @@ from gpufleet.cluster.pool import (
 from gpufleet.contract.programs import karpenter_machines as machines_of
 from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, mixes_gpus
+from gpufleet.documents.paths import text_at
 from gpufleet.documents.quantities import go_duration
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
@@ -173,16 +174,11 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         tags_known=all_known(labels) and all_known(inside(document, "metadata.labels")),
         tags_place="spec.template.metadata.labels",
         zones=zones_of(requirements),
-        launch_template=_node_class(spec),
+        launch_template=text_at(spec, "nodeClassRef.name"),
         fabric=unknown("spec.template.spec.nodeClassRef"),
         placement_group=unknown("spec.template.spec.nodeClassRef"),
         karpenter=_disruption(document, spec, static=static, limits=limits),
     )
-
-
-def _node_class(spec: Any) -> str:
-    name = inside(spec, "nodeClassRef.name")
-    return name if isinstance(name, str) else ""
 
 
 def _size(replicas: Fact[int], limits: Any) -> Size:
@@ -268,9 +264,7 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         # Karpenter adds EFA interfaces by itself to nodes of pods that request them.
         has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
         image=_image(document),
-        placement_group=word(document, "spec.placementGroupSelector.name")
-        if inside(document, "spec.placementGroupSelector") is not None
-        else word(document, "spec.placementGroup"),
+        placement_group=word(document, "spec.placementGroupSelector.name", "spec.placementGroup"),
     )
 
 

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,8 @@ from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import (
-    autoscaler,
-    claims,
-    cluster_api,
-    cluster_objects,
-    compute_class,
-    eksctl,
-    karpenter,
-    kueue,
-    nvidia_configs,
-    nvidia_objects,
-    openshift,
-    releases,
-    train_jobs,
-)
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
+from gpufleet_policies.readers.cluster_objects import pod
 from gpufleet_policies.readers.members import APP_WRAPPER, has_members, members_of
 from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.nvidia_objects import config_object
@@ -36,14 +23,17 @@ from gpufleet_policies.readers.placeholders import is_filled_in, stands_for_anot
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
 from gpufleet_policies.readers.reading import at, holds_unknown, place_of
+from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.wrappers.judged import NotJudged
 from gpufleet_policies.wrappers.registry import OBJECTS as WRAPPERS
 
-with Path(__file__).with_name("other_kinds.csv").open(newline="", encoding="utf-8") as _file:
-    _JUDGED_BY = {(row["group"], row["kind"]): row["judged_by"] for row in csv.DictReader(_file)}
-"""API group and kind, or `*` for all of them -> `nothing` where it makes no pods or nodes and
-configures nothing that serves GPUs; `definition` of GPU nodes and operators that no rule reads."""
+with Path(__file__).with_name("kinds.csv").open(newline="", encoding="utf-8") as _file:
+    _ROWS = tuple(csv.DictReader(_file))
+"""API group and kind, or `*` for all of them, and the function of this folder that reads them."""
+_JUDGED_BY = {(row["group"], row["kind"]): row["judged_by"] for row in _ROWS}
+"""`nothing`: it makes no pods or nodes and configures nothing that serves GPUs; `definition`: it
+configures GPU nodes or operators, and no rule reads it."""
 
 
 def is_validated_by_definition(document: Mapping[str, Any], group: str, kind: str) -> bool:
@@ -60,42 +50,15 @@ def cannot_concern_gpus(group: str, kind: str) -> bool:
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 
-READERS: dict[tuple[str, str], Reader] = {
-    ("", "ConfigMap"): nvidia_configs.config_map,
-    ("", "Node"): cluster_objects.node,
-    ("", "Namespace"): cluster_objects.namespace,
-    ("", "ResourceQuota"): cluster_objects.quota,
-    ("apps", "DaemonSet"): cluster_objects.exporter,
-    ("apps", "Deployment"): cluster_objects.exporter,
-    ("karpenter.sh", "NodePool"): karpenter.node_pool,
-    ("karpenter.sh", "NodeOverlay"): karpenter.node_overlay,
-    ("karpenter.k8s.aws", "EC2NodeClass"): karpenter.node_class,
-    ("karpenter.azure.com", "AKSNodeClass"): karpenter.other_class,
-    ("karpenter.k8s.gcp", "GCENodeClass"): karpenter.other_class,
-    ("cluster.x-k8s.io", "MachineDeployment"): cluster_api.machine_set,
-    ("cluster.x-k8s.io", "MachineSet"): cluster_api.machine_set,
-    ("cluster.x-k8s.io", "MachinePool"): cluster_api.machine_set,
-    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): cluster_api.aws_template,
-    ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
-    ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
-    ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
-    ("cloud.google.com", "ComputeClass"): compute_class.compute_class,
-    ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
-    ("machine.openshift.io", "MachineSet"): openshift.machine_set,
-    ("machine.openshift.io", "MachineHealthCheck"): openshift.health_check,
-    ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
-    ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
-    ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
-    ("kueue.x-k8s.io", "LocalQueue"): kueue.local_queue,
-    ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
-    ("trainer.kubeflow.org", "TrainJob"): train_jobs.trainer_object,
-    ("trainer.kubeflow.org", "TrainingRuntime"): train_jobs.trainer_object,
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): train_jobs.trainer_object,
-    ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
-    ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_policy,
-    ("kustomize.config.k8s.io", "Kustomization"): releases.releases,
-    ("kustomize.config.k8s.io", "Component"): releases.releases,
-    **dict.fromkeys(WRAPPERS, releases.releases),
+def reader_named(name: str) -> Reader:
+    """`node_pool` of the reader `karpenter`, of `karpenter.node_pool`."""
+    module, _, function = name.partition(".")
+    return getattr(import_module(f"gpufleet_policies.readers.{module}"), function)
+
+
+READERS: Mapping[tuple[str, str], Reader] = {
+    **{(row["group"], row["kind"]): reader_named(row["reader"]) for row in _ROWS if row["reader"]},
+    **dict.fromkeys(WRAPPERS, releases),
 }
 """Group and kind -> reader."""
 
@@ -151,14 +114,7 @@ def _will_be_replaced(problem: SchemaProblem, document: Any) -> bool:
 def is_validated_kind(group: str, kind: str) -> bool:
     """Whether objects of a kind give any facts."""
     found = (group, kind)
-    return (
-        found in KINDS
-        or found in READERS
-        or found in OBJECTS
-        or found in autoscaler.KINDS
-        or found in claims.KINDS
-        or found in RAW_KINDS
-    )
+    return found in KINDS or found in READERS or found in OBJECTS or found in RAW_KINDS
 
 
 def group_of(api_version: Any) -> str:
@@ -227,16 +183,12 @@ def facts_of_object(
     group = group_of(document.get("apiVersion"))
     locator = object_locator(document, name, urn, path, line)
     if locator.kind == "Pod":
-        yield from cluster_objects.pod(document, locator)
+        yield from pod(document, locator)
     if is_left_to_its_owner(document):
         return
-    for found in (
-        workload_from(document, locator, group),
-        autoscaler.autoscaler_from(document, locator, group),
-        claims.claim_from(document, locator, group),
-    ):
-        if found is not None:
-            yield found
+    workload = workload_from(document, locator, group)
+    if workload is not None:
+        yield workload
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator)

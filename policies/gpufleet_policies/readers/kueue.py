@@ -62,13 +62,10 @@ def _covered(document: dict[str, Any]) -> frozenset[str] | None:
 
 def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io ClusterQueue; the cohort's field was renamed with v1beta2."""
-    cohort = word(document, "spec.cohortName")
-    if cohort.is_absent:
-        cohort = word(document, "spec.cohort")
     yield ClusterQueue(
         locator=locator,
         annotations=own_texts(document),
-        cohort=cohort,
+        cohort=word(document, "spec.cohortName", "spec.cohort"),
         quotas=tuple(_quotas(document)),
         covered=_covered(document),
     )
@@ -76,12 +73,11 @@ def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 def cohort(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io Cohort."""
-    parent = word(document, "spec.parentName")
     yield CohortFacts(
         locator=locator,
         annotations=own_texts(document),
         quotas=tuple(_quotas(document)),
-        parent=word(document, "spec.parent") if parent.is_absent else parent,
+        parent=word(document, "spec.parentName", "spec.parent"),
     )
 
 

@@ -20,12 +20,8 @@ from gpufleet_policies.readers.reading import boolean, fact, whole
 from gpufleet_policies.wrappers.judged import NotJudged
 
 
-def _is_unknown(value: Any) -> bool:
-    return value is UNKNOWN
-
-
 def without_unknown(
-    value: Any, is_unknown: Callable[[Any], bool] = _is_unknown
+    value: Any, is_unknown: Callable[[Any], bool] = lambda one: one is UNKNOWN
 ) -> tuple[Any, bool]:
     """Plain data without what cannot be read, and whether anything was left out."""
     lost = False

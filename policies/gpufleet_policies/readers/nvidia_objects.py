@@ -10,10 +10,10 @@ from gpufleet.cluster.program import Program
 from gpufleet.cluster.release_values import joined
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.blocks import flag, inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.placeholders import is_filled_in
-from gpufleet_policies.readers.reading import boolean, fact, text
+from gpufleet_policies.readers.reading import fact, text
 
 
 def cluster_policy(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -52,51 +52,37 @@ def choices(
     version: Fact[str] | None = None,
 ) -> Iterator[Any]:
     """Choices in the GPU Operator's values, or in a ClusterPolicy's spec."""
-    exporter = fact(
-        inside(values, "dcgmExporter.enabled"), boolean, "dcgmExporter.enabled"
-    ).or_default(True)
-    licence = _licence(values)
+    exporter = flag(values, "dcgmExporter.enabled").or_default(True)
+    strategy: Fact[str] = fact(inside(values, "mig.strategy"), text, "mig.strategy")
     yield OperatorChoices(
         locator=locator,
         annotations=annotations,
         installs="gpu-operator",
-        mig_strategy=fact(inside(values, "mig.strategy"), text, "mig.strategy").or_default(
-            "single"
-        ),
+        mig_strategy=strategy.or_default("single"),
         mig_config_default=word(values, "migManager.config.default").or_default("all-disabled"),
         dcgm_exporter=exporter,
-        driver_enabled=fact(inside(values, "driver.enabled"), boolean, "driver.enabled").or_default(
-            True
-        ),
+        driver_enabled=flag(values, "driver.enabled").or_default(True),
         driver_version=fact(inside(values, "driver.version"), text, "driver.version"),
         kernel_modules=word(values, "driver.kernelModuleType"),
         version=absent("version") if version is None else version,
-        toolkit_enabled=_switch(values, "toolkit"),
-        plugin_enabled=_switch(values, "devicePlugin"),
-        licence=licence,
+        toolkit_enabled=flag(values, "toolkit.enabled").or_default(True),
+        plugin_enabled=flag(values, "devicePlugin.enabled").or_default(True),
+        licence=_licence(values),
         plugin_config_default=word(values, "devicePlugin.config.default"),
         place=place,
     )
     if exporter.is_known and exporter.value:
         yield MetricsSource(locator=locator, what="dcgmExporter of the GPU Operator")
-    config = inside(values, "devicePlugin.config.data")
-    for key, value in mapping(config).items():
-        where = joined(place, f"devicePlugin.config.data[{key}]")
-        data = parsed(value) if isinstance(value, str) else value
-        if is_mapping(data):
-            yield from declared("device-plugin", data, locator, annotations, where, key)
-    layouts = inside(values, "migManager.config.data")
-    for key, value in mapping(layouts).items():
-        data = parsed(value) if isinstance(value, str) else value
-        if is_mapping(data) and "mig-configs" in data:
-            where = joined(place, f"migManager.config.data[{key}]")
-            yield from declared("mig-parted", data, locator, annotations, where, key)
+    for kind, holder in _CONFIGS.items():
+        for key, value in mapping(inside(values, f"{holder}.config.data")).items():
+            where = joined(place, f"{holder}.config.data[{key}]")
+            data = parsed(value) if isinstance(value, str) else value
+            if is_mapping(data) and (kind == "device-plugin" or "mig-configs" in data):
+                yield from declared(kind, data, locator, annotations, where, key)
 
 
-def _switch(values: Mapping[str, Any], part: str) -> Fact[bool]:
-    """A part of the operator; all of them are on unless switched off."""
-    place = f"{part}.enabled"
-    return fact(inside(values, place), boolean, place).or_default(True)
+_CONFIGS = {"device-plugin": "devicePlugin", "mig-parted": "migManager"}
+"""Kind of configuration -> the part of the operator whose values hold it."""
 
 
 def _licence(values: Mapping[str, Any]) -> Fact[bool]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.fleet.observed import ObservedResource
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.blocks import camel_keys, inside
+from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_state import is_preview, is_state, opened
 from gpufleet_policies.readers.pulumi_types import TERRAFORM
@@ -58,12 +58,12 @@ def resources_of(document: Any, path: str) -> Iterator[ObservedResource]:
 def _of_plan(document: Mapping[str, Any]) -> Iterator[ObservedResource]:
     for kind, address, values in planned_resources(document):
         if kind in _MANIFESTS:
-            yield from _object(_known(plain(mapping(values).get(_MANIFESTS[kind]))), address)
+            yield from _object(mapping(values).get(_MANIFESTS[kind]), address)
             continue
         token = TERRAFORM.get(kind) or _MORE_TERRAFORM.get(kind)
         if token is None or not is_mapping(values):
             continue
-        known = _known(values if kind == "helm_release" else camel_keys(values))
+        known, _ = without_unknown(values if kind == "helm_release" else camel_keys(values))
         inputs = known if kind == "helm_release" else _unwrapped(known)
         id_ = known.get("id")
         yield ObservedResource(
@@ -92,11 +92,11 @@ def _of_pulumi(state: Any) -> Iterator[ObservedResource]:
     kind, urn = inside(state, "type"), inside(state, "urn")
     if not isinstance(kind, str) or not isinstance(urn, str):
         return
-    inputs = _known(opened(plain(inside(state, "inputs"))))
+    inputs, _ = without_unknown(opened(plain(inside(state, "inputs"))))
     if not is_mapping(inputs):
         return
     own = {key: value for key, value in inputs.items() if not key.startswith("__")}
-    outputs = _known(opened(plain(inside(state, "outputs"))))
+    outputs, _ = without_unknown(opened(plain(inside(state, "outputs"))))
     for key in ("nodeGroupName", "availabilityZone", "name"):
         if key not in own and isinstance(mapping(outputs).get(key), str):
             own[key] = outputs[key]
@@ -107,7 +107,7 @@ def _of_pulumi(state: Any) -> Iterator[ObservedResource]:
 
 
 def _object(value: Any, address: str = "") -> Iterator[ObservedResource]:
-    one = _known(plain(value))
+    one, _ = without_unknown(plain(value))
     kind = mapping(one).get("kind")
     if not is_mapping(one) or not isinstance(kind, str):
         return
@@ -116,12 +116,3 @@ def _object(value: Any, address: str = "") -> Iterator[ObservedResource]:
     place = "/".join(str(p) for p in (kind, metadata.get("namespace"), name) if p)
     version = one.get("apiVersion") or "v1"
     yield ObservedResource(f"kubernetes:{version}:{kind}", name, one, None, address or place)
-
-
-def _known(value: Any) -> Any:
-    """Plain data without the values that are not known."""
-    if is_mapping(value):
-        return {k: _known(item) for k, item in value.items() if item is not UNKNOWN}
-    if is_list(value):
-        return [_known(item) for item in value if item is not UNKNOWN]
-    return None if value is UNKNOWN else value

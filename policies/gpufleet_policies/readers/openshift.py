@@ -24,9 +24,7 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """machine.openshift.io MachineSet on AWS, Google and vSphere."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     provider = inside(document, "spec.template.spec.providerSpec.value")
-    kind = word(provider, "instanceType")
-    if kind.is_absent:
-        kind = word(provider, "machineType")
+    kind = word(provider, "instanceType", "machineType")
     types = one_type(kind)
     found = hardware(types) if not types.is_absent else _hint(annotations, provider)
     attached = items(inside(provider, "gpus"))

@@ -12,9 +12,9 @@ from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,
-    RawContainer,
     RawGroup,
     count,
+    own_pods,
 )
 from gpufleet_policies.readers.reading import at
 
@@ -48,8 +48,7 @@ def _spark_pods(
         "resources": {"limits": {key: one for key, one in limits.items() if one is not None}},
     }
     place = f"spec.{role}"
-    raw = RawContainer(place, container, short_form=True)
-    return RawGroup(role, place, fields, pods, fields, containers=(raw,))
+    return own_pods(role, place, fields, pods, container, metadata=fields)
 
 
 def _found(document: dict[str, Any]) -> Groups:

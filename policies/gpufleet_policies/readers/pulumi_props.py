@@ -48,20 +48,19 @@ def facts_from_pulumi(
     properties: Any,
     name: str,
     urn: str,
-    path: str = "",
 ) -> tuple[Any, ...]:
     """The facts of one resource; empty when it is of no interest. Without what is not validated,
     for which an engine has no list.
 
     `properties` is what the SDK hands to a policy, or what a preview or state holds; `name` is what
-    the program calls the resource, `path` the file where there is one.
+    the program calls the resource.
     """
     if not is_validated(resource_type):
         return ()
     document = plain(properties)
     if not is_mapping(document):
         return ()
-    facts = facts_of_properties(resource_type, dict(document), name, urn, path)
+    facts = facts_of_properties(resource_type, dict(document), name, urn)
     found = (one for fact in facts for one in _opened(fact))
     return tuple(one for one in found if type(one) is not NotJudged)
 

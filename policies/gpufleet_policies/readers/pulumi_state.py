@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.shapes import is_list, is_mapping, items, rewritten
+from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet_policies.readers.blocks import inside
-from gpufleet_policies.readers.plain import plain
+from gpufleet_policies.readers.plain import SIGNATURE, plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated
+from gpufleet_policies.readers.reading import without
 
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
 _HIDDEN = "[secret]"
-"""Wire format of secrets in states and previews (sdk/go/common/resource/sig)."""
+"""Wire format of secrets in previews (sdk/go/common/resource/sig)."""
 
 _GONE = frozenset(
     {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
@@ -59,8 +58,8 @@ def _resource(state: Any, path: str) -> Iterator[Any]:
 
 def opened(value: Any) -> Any:
     """Plain data with UNKNOWN in place of secrets: nothing of them is ever read or quoted."""
-    return rewritten(value, lambda one: UNKNOWN if _is_secret(one) else one)
+    return without(value, _is_secret)
 
 
 def _is_secret(value: Any) -> bool:
-    return _SIGNATURE in value if is_mapping(value) else value == _HIDDEN
+    return SIGNATURE in value if is_mapping(value) else value == _HIDDEN

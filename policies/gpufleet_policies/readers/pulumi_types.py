@@ -1,7 +1,7 @@
 """Pulumi type tokens -> how their properties are read, and Terraform's types -> tokens."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,14 @@ from gpufleet.contract.relation import MONITORING_AGENT
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
-from gpufleet_policies.readers import ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import word
 from gpufleet_policies.readers.fleet import fleet_from
+from gpufleet_policies.readers.kubernetes_objects import reader_named
 from gpufleet_policies.readers.nvidia_configs import parsed
 
-Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
-
-def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+def addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """An add-on of EKS that exports metrics or watches nodes."""
     name = word(document, "addonName")
     if name.found == "amazon-cloudwatch-observability":
         yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
@@ -33,39 +32,19 @@ def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         )
 
 
-def _schedule(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+def schedule(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """A schedule of an Auto Scaling group."""
     yield ScheduledSize(locator=locator, target=word(document, "autoscalingGroupName"))
 
 
-def _component(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+def component(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """A component that passes a compiled fleet under `fleet`, as GpuFleet does."""
     fleet = fleet_from(document, locator)
     if fleet is not None:
         yield fleet
 
 
-_BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
-
-READERS: dict[str, Reader] = {
-    "aws:eks/nodeGroup:NodeGroup": eks.node_group,
-    "aws:ec2/launchTemplate:LaunchTemplate": eks.launch_template,
-    "aws:ec2/instance:Instance": ec2.instance,
-    "aws:autoscaling/group:Group": ec2.scaling_group,
-    "aws:ec2/capacityReservation:CapacityReservation": eks.reservation,
-    _BLOCK: eks.reservation,
-    "aws:autoscaling/schedule:Schedule": _schedule,
-    "aws:eks/addon:Addon": _addon,
-    "gcp:container/nodePool:NodePool": gke.node_pool,
-    "gcp:container/cluster:Cluster": gke.cluster,
-    "gcp:compute/reservation:Reservation": gke.reservation,
-    "kubernetes:helm.sh/v3:Release": helm.release,
-    "kubernetes:helm.sh/v3:Chart": helm.release,
-    "kubernetes:helm.sh/v4:Chart": helm.release,
-    "gpufleet:index:GpuFleet": _component,
-    "gpufleet:vsphere:MachineGroup": vsphere.machine_group,
-    "gpufleet:vsphere:Machine": vsphere.gpu_node,
-    "pulumi-python:dynamic/gpufleet:VsphereGpuNode": vsphere.gpu_node,
-}
+READERS = {t: reader_named(name) for t, name in meanings("reader of a type of Pulumi").items()}
 """Type token -> reader of its properties. Kubernetes objects are read by their own kind."""
 
 TERRAFORM = meanings("resource of Terraform")

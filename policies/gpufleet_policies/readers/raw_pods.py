@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.cluster.fact import NOTHING, Fact, known, unknown
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.cluster.workload import Ray
-from gpufleet.documents.shapes import is_mapping, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.reading import at, boolean, fact, whole
 
 ONE: Fact[int] = known(1)
@@ -174,6 +174,33 @@ def template(
         stated=stated or {},
         subdomain=subdomain,
     )
+
+
+def own_pods(
+    name: str,
+    place: str,
+    spec: Any,
+    pods: Fact[int],
+    container: dict[str, Any],
+    stated: Mapping[str, Any] | None = None,
+    together: Fact[int] = ONE,
+    metadata: Any = None,
+) -> RawGroup:
+    """Pods of one container that a kind has in its own short form, which no patch can change."""
+    raw = RawContainer(place, container, short_form=True)
+    return RawGroup(name, place, spec, pods, metadata, together, (raw,), stated or {})
+
+
+def node_terms(terms: Any) -> dict[str, Any]:
+    """The affinity of pods to nodes that meet one of some terms; without terms, none."""
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {} if terms is None else {"affinity": {"nodeAffinity": required}}
+
+
+def vllm_arguments(settings: Mapping[str, Any]) -> Any:
+    """Arguments of a server of the vLLM production stack: its own, and its share of the memory."""
+    words, share = settings.get("extraArgs"), settings.get("gpuMemoryUtilization")
+    return words if share is None else [*items(words), f"--gpu-memory-utilization={share}"]
 
 
 def name_of(value: Any, key: str, index: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
 from gpufleet.documents.paths import child, value_at
-from gpufleet.documents.shapes import is_list, is_mapping
+from gpufleet.documents.shapes import is_list, is_mapping, rewritten
 
 T = TypeVar("T")
 
@@ -41,6 +41,11 @@ def holds_unknown(value: dict[str, Any] | list[Any]) -> bool:
         if isinstance(one, dict | list) and holds_unknown(cast("dict[str, Any]", one)):
             return True
     return False
+
+
+def without(value: Any, is_hidden: Callable[[Any], bool]) -> Any:
+    """Plain data with UNKNOWN in place of what is hidden."""
+    return rewritten(value, lambda one: UNKNOWN if is_hidden(one) else one)
 
 
 def fact(

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.release_values import WrappedRelease
-from gpufleet.documents.shapes import rewritten
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.placeholders import is_filled_in
-from gpufleet_policies.readers.reading import place_of
+from gpufleet_policies.readers.reading import place_of, without
 from gpufleet_policies.wrappers.charts import known_chart
 from gpufleet_policies.wrappers.files import is_kustomization
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
@@ -71,7 +69,7 @@ def opened(
     for missing in parts.missing:
         reason = f"values of the chart {chart.name} are not known: {missing}"
         yield left_out("values", reason, missing.partition(" ")[0].rstrip(":"))
-    values = _without_variables(parts.values)
+    values = without(parts.values, is_filled_in)
     variable = place_of(parts.values, is_filled_in)
     if variable is not None:
         reason = f"a tool fills in values of the chart {chart.name}, which are not known"
@@ -90,8 +88,3 @@ def opened(
         written=alone if isinstance(alone, str) else "",
         namespace=release.namespace,
     )
-
-
-def _without_variables(value: Any) -> Any:
-    """Data with UNKNOWN for texts that a tool still fills in."""
-    return rewritten(value, lambda one: UNKNOWN if is_filled_in(one) else one)

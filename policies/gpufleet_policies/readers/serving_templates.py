@@ -15,8 +15,11 @@ from gpufleet_policies.readers.raw_pods import (
     model_of_address,
     name_of,
     natural,
+    node_terms,
+    own_pods,
     template,
     times,
+    vllm_arguments,
 )
 from gpufleet_policies.readers.reading import at, fact
 
@@ -228,32 +231,21 @@ def vllm_runtime(document: dict[str, Any]) -> Groups:
     settings = mapping(at(document, "spec.vllmConfig"))
     asked = {k: resources[k] for k in ("cpu", "memory") if k in resources}
     devices = {"nvidia.com/gpu": resources["gpu"]} if resources.get("gpu") is not None else {}
-    words = settings.get("extraArgs")
-    share = settings.get("gpuMemoryUtilization")
-    if share is not None:
-        words = [*items(words), f"--gpu-memory-utilization={share}"]
     fields = {
         "name": "vllm",
-        "args": words,
+        "args": vllm_arguments(settings),
         "env": settings.get("env"),
         "resources": {"requests": asked, "limits": devices},
     }
-    terms = config.get("nodeSelectorTerms")
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    scheduling: dict[str, Any] = {"tolerations": config.get("toleration")}
-    if terms is not None:
-        scheduling["affinity"] = {"nodeAffinity": required}
-    yield RawGroup(
-        "",
-        place,
-        scheduling,
-        count(document, f"{place}.replicas"),
-        containers=(RawContainer(place, fields, short_form=True),),
-        stated={
-            "model": model_of_address(at(document, "spec.model.modelURL")),
-            "tensor": settings.get("tensorParallelSize"),
-        },
-    )
+    scheduling = {
+        "tolerations": config.get("toleration"),
+        **node_terms(config.get("nodeSelectorTerms")),
+    }
+    stated = {
+        "model": model_of_address(at(document, "spec.model.modelURL")),
+        "tensor": settings.get("tensorParallelSize"),
+    }
+    yield own_pods("", place, scheduling, count(document, f"{place}.replicas"), fields, stated)
 
 
 def dynamo(document: dict[str, Any]) -> Groups:

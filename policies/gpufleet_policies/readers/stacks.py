@@ -10,15 +10,17 @@ lib/k8s-manifest.ts and lib/helm-chart.ts.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping, rewritten
+from gpufleet.documents.paths import text_at
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, group_and_kind
 from gpufleet_policies.readers.pulumi_types import READERS, is_unread
+from gpufleet_policies.readers.reading import without
 from gpufleet_policies.wrappers.judged import NotJudged
 
 TYPE, NAME = "\0type", "\0name"
@@ -28,23 +30,17 @@ Steps = tuple[str | int, ...]
 
 def has_resources(document: Mapping[str, Any]) -> bool:
     """Whether a document is a Pulumi program in YAML or a CloudFormation template."""
-    return _is_template(document) or _is_program(document)
+    return _is_template(document) or _are_typed(document.get("resources"), "type", ":")
 
 
 def _is_template(document: Mapping[str, Any]) -> bool:
-    resources = mapping(document.get("Resources"))
-    return bool(resources) and all(
-        is_mapping(one) and isinstance(one.get("Type"), str) and "::" in one["Type"]
-        for one in resources.values()
-    )
+    return _are_typed(document.get("Resources"), "Type", "::")
 
 
-def _is_program(document: Mapping[str, Any]) -> bool:
-    resources = mapping(document.get("resources"))
-    return bool(resources) and all(
-        is_mapping(one) and isinstance(one.get("type"), str) and ":" in one["type"]
-        for one in resources.values()
-    )
+def _are_typed(resources: Any, key: str, sign: str) -> bool:
+    """Whether a mapping has resources alone: each has a type with this sign in it."""
+    found = mapping(resources).values()
+    return bool(found) and all(sign in text_at(one, key) for one in found)
 
 
 def resources_of(document: Mapping[str, Any]) -> Iterator[tuple[Steps, dict[str, Any]]]:
@@ -57,7 +53,7 @@ def resources_of(document: Mapping[str, Any]) -> Iterator[tuple[Steps, dict[str,
         resource = mapping(one)
         if "get" in resource:
             continue  # it exists already, and another program describes it
-        properties = _without_functions(resource.get("properties") or {}, _is_interpolated)
+        properties = without(resource.get("properties") or {}, _is_interpolated)
         member = {**mapping(properties), TYPE: _token(str(resource["type"])), NAME: name}
         yield ("resources", name, "properties"), member
 
@@ -81,10 +77,6 @@ def _token(written: str) -> str:
     if package == "kubernetes" or "/" in module or not kind:
         return written
     return f"{package}:{module or 'index'}/{kind[:1].lower()}{kind[1:]}:{kind}"
-
-
-def _without_functions(value: Any, is_function: Callable[[Any], bool]) -> Any:
-    return rewritten(value, lambda one: UNKNOWN if is_function(one) else one)
 
 
 def _is_interpolated(value: Any) -> bool:
@@ -125,7 +117,7 @@ def _of_template(name: str, resource: Mapping[str, Any]) -> Iterator[tuple[Steps
     if is_unread(kind):
         yield place, {TYPE: f"unread::{kind}", NAME: name}
         return
-    properties = mapping(_camel(_without_functions(written, _is_intrinsic)))
+    properties = mapping(_camel(without(written, _is_intrinsic)))
     if kind == _TEMPLATE:
         data = mapping(properties.pop("launchTemplateData", None))
         named = properties.pop("launchTemplateName", None)
@@ -176,7 +168,7 @@ def _manifests(written: Any) -> Iterator[dict[str, Any]]:
         return
     for one in found if is_list(found) else [found]:
         if is_mapping(one):
-            yield mapping(_without_functions(one, _is_interpolated))
+            yield mapping(without(one, _is_interpolated))
 
 
 def _joined(written: Any) -> str:
@@ -189,7 +181,7 @@ def _joined(written: Any) -> str:
 
 
 def _chart(name: str, written: Mapping[str, Any]) -> dict[str, Any]:
-    known = mapping(_without_functions(dict(written), _is_intrinsic))
+    known = mapping(without(dict(written), _is_intrinsic))
     try:
         values: Any = json.loads(_joined(written.get("Values")) or "{}")
     except (ValueError, RecursionError):
@@ -200,7 +192,7 @@ def _chart(name: str, written: Mapping[str, Any]) -> dict[str, Any]:
         "name": known.get("Release"),
         "namespace": known.get("Namespace"),
         "repositoryOpts": {"repo": known.get("Repository")},
-        "values": _without_functions(values, _is_interpolated),
+        "values": without(values, _is_interpolated),
         TYPE: "kubernetes:helm.sh/v3:Release",
         NAME: name,
     }

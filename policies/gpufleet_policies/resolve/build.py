@@ -9,8 +9,8 @@ order of operations.
 """
 
 import posixpath
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
@@ -24,7 +24,7 @@ from gpufleet_policies.readers.members import has_members, members_of
 from gpufleet_policies.resolve.charts import rendered
 from gpufleet_policies.resolve.json_patch import PatchConflictError, patched, pointer_keys
 from gpufleet_policies.resolve.layers import Layer, Layers, LinesOfText, Steps
-from gpufleet_policies.resolve.made import Made, selector
+from gpufleet_policies.resolve.made import Made, fits
 from gpufleet_policies.resolve.strategic_merge import merged, merges_lists
 from gpufleet_policies.resolve.transformers import (
     labelled,
@@ -36,22 +36,12 @@ from gpufleet_policies.resolve.transformers import (
     with_references,
 )
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, is_remote, plain
-from gpufleet_policies.resolve.written_lines import Located
-from gpufleet_policies.wrappers.files import kustomization
+from gpufleet_policies.wrappers.files import GENERATORS, generated_files, kustomization
+from gpufleet_policies.wrappers.judged import Unjudged
 from gpufleet_policies.wrappers.release import found_elsewhere
 
 _NOT_READ = ("generators", "transformers", "vars")
 _DEEPEST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A part of a kustomization that is not resolved."""
-
-    file: str
-    line: int
-    place: str
-    reason: str
 
 
 @dataclass(slots=True)
@@ -59,7 +49,8 @@ class Built:
     """Result of a kustomization."""
 
     objects: list[Made] = field(default_factory=list[Made])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[Unjudged] = field(default_factory=list[Unjudged])
+    """Parts of a kustomization that are not resolved."""
     files: set[str] = field(default_factory=set[str])
     """All of its source files."""
 
@@ -86,6 +77,14 @@ class _Place:
     def at(self, path: str) -> str:
         return plain(posixpath.join(self.folder, path))
 
+    def near(self, path: Any) -> str:
+        """A path that may be on another machine. Raises UnresolvedError."""
+        if not isinstance(path, str):
+            raise UnresolvedError("it is not a path")
+        if is_remote(path):
+            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
+        return self.at(path)
+
 
 class _Builder:
     def __init__(self, tree: Tree) -> None:
@@ -108,45 +107,43 @@ class _Builder:
         below = (*above, folder)
         for name in ("resources", "bases"):
             for place, path in items_at(here.data, name):
-                self._tried(here, place, lambda path=path: self._resource(here, path, own, below))
+                self._tried(here, place, self._resource, path, own, below)
         for place, path in items_at(here.data, "components"):
-            self._tried(here, place, lambda path=path: self._component(here, path, own, below))
+            self._tried(here, place, self._resource, path, own, below, True)
         for release in kustomization(here.data):
             if release.held is not None:
-                self._tried(here, release.place, lambda one=release: self._inflate(here, one, own))
+                self._tried(here, release.place, self._inflate, release, own)
         self._generate(here, own)
         self._transform(here, own)
         if not is_component:
             into.extend(own)
 
-    def _tried(self, here: _Place, place: str, step: Any) -> None:
+    def _tried(self, here: _Place, place: str, step: Callable[..., None], *arguments: Any) -> None:
         try:
-            step()
+            step(here, *arguments)
         except UnresolvedError as problem:
             self._problem(here, place, str(problem))
 
     def _problem(self, here: _Place, place: str, reason: str) -> None:
         name = place.partition("[")[0]
-        line = here.document.line_of((name,))
-        self.built.problems.append(Problem(here.file, max(1, line), place, reason))
+        line = max(1, here.document.line_of((name,)))
+        self.built.problems.append(Unjudged(here.file, line, place, "overlay", reason))
 
-    def _resource(self, here: _Place, path: Any, own: list[Made], above: tuple[str, ...]) -> None:
-        if not isinstance(path, str):
-            raise UnresolvedError("it is not a path")
-        if is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
-        where = here.at(path)
-        if self.tree.is_folder(where):
-            self.accumulate(where, own, is_component=False, above=above)
+    def _resource(
+        self,
+        here: _Place,
+        path: Any,
+        own: list[Made],
+        above: tuple[str, ...],
+        is_component: bool = False,
+    ) -> None:
+        where = here.near(path)
+        if is_component or self.tree.is_folder(where):
+            self.accumulate(where, own, is_component=is_component, above=above)
             return
         for document in self.tree.documents(where):
             self.built.files.add(where)
             own += _objects(document, where)
-
-    def _component(self, here: _Place, path: Any, own: list[Made], above: tuple[str, ...]) -> None:
-        if not isinstance(path, str) or is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
-        self.accumulate(here.at(path), own, is_component=True, above=above)
 
     def _inflate(self, here: _Place, release: WrappedRelease, own: list[Made]) -> None:
         """Add the objects of a chart of the tree."""
@@ -159,14 +156,9 @@ class _Builder:
         own += rendered(here.at(found.held.name if found.held else ""), found, self.tree)
 
     def _generate(self, here: _Place, own: list[Made]) -> None:
-        for name, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+        for name, kind in GENERATORS.items():
             for index, (place, entry) in enumerate(entries_at(here.data, name)):
-                lines: Steps = (name, index)
-
-                def step(entry: Any = entry, kind: str = kind, lines: Steps = lines) -> None:
-                    self._generated(here, kind, entry, lines, own)
-
-                self._tried(here, place, step)
+                self._tried(here, place, self._generated, kind, entry, (name, index), own)
 
     def _generated(
         self, here: _Place, kind: str, entry: Mapping[str, Any], lines: Steps, own: list[Made]
@@ -176,10 +168,7 @@ class _Builder:
         for written in items(entry.get("literals")):
             key, _, value = str(written).partition("=")
             data[key] = value
-        for written in items(entry.get("files")):
-            key, sign, path = str(written).partition("=")
-            path = path if sign else key
-            key = key if sign else posixpath.basename(path)
+        for key, path in generated_files(entry):
             where = here.at(path)
             text = self.tree.content(where).decode("utf-8", errors="replace")
             self.built.files.add(where)
@@ -244,13 +233,7 @@ class _Builder:
     def _patch(self, here: _Place, own: list[Made], fields: tuple[str, ...]) -> None:
         for name in fields:
             for index, (place, entry) in enumerate(items_at(here.data, name)):
-                self._tried(
-                    here,
-                    place,
-                    lambda entry=entry, name=name, index=index: self._one_patch(
-                        here, own, entry, (name, index)
-                    ),
-                )
+                self._tried(here, place, self._one_patch, own, entry, (name, index))
 
     def _one_patch(self, here: _Place, own: list[Made], entry: Any, at: Steps) -> None:
         target: Any = None
@@ -263,78 +246,57 @@ class _Builder:
             at = (*at, "patch")
         else:
             raise UnresolvedError("it is not a patch")
-        if path and is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
-        documents: list[Document]
         if path:
-            file = here.at(path)
-            documents = self.tree.documents(file)
+            file = here.near(path)
+            layers = [Layer(file, one, one.data) for one in self.tree.documents(file)]
         else:
             file = here.file
             try:
                 documents = read_documents(text)
             except UnreadableDocumentError as problem:
                 raise UnresolvedError(str(problem)) from None
-        for document in documents:
-            lines: Located = document if path else here.document
-            place: Steps = () if path else at
-            written = _Written(file, lines, place)
-            if self._carry_out(own, document.data, target, options, written):
+            layers = [Layer(file, here.document, one.data, at=at) for one in documents]
+        for layer in layers:
+            if self._carry_out(own, layer, target, options):
                 self.built.files.add(file)
 
     def _carry_out(
-        self,
-        own: list[Made],
-        patch: Any,
-        target: Any,
-        options: Mapping[str, Any],
-        written: "_Written",
+        self, own: list[Made], patch: Layer, target: Any, options: Mapping[str, Any]
     ) -> bool:
         """Change what a patch is about; gives whether there is anything."""
-        if is_list(patch):
+        found = [one for one in own if target is not None and fits(target, one)]
+        if is_list(patch.data):
             if target is None:
                 raise UnresolvedError("a JSON patch needs a target")
-            found = [one for one in own if selector(target).fits(one)]
             for one in found:
-                _operations(one, patch, written)
+                _operations(one, patch, patch.data)
             return bool(found)
-        if not is_mapping(patch):
+        if not is_mapping(patch.data):
             raise UnresolvedError("it is not a patch")
-        if target is not None:
-            found = [one for one in own if selector(target).fits(one)]
-        else:
-            found = [one for one in own if _is_meant(patch, one)]
+        if target is None:
+            found = [one for one in own if _is_meant(patch.data, one)]
             if not found:
-                name = text_at(patch, "metadata.name")
-                raise UnresolvedError(f"{text_at(patch, 'kind')} {name}, its object, is missing")
+                name = f"{text_at(patch.data, 'kind')} {text_at(patch.data, 'metadata.name')}"
+                raise UnresolvedError(f"{name}, its object, is missing")
         for one in found:
-            _merge(one, patch, options, written)
+            _merge(one, patch, options)
             if not one.data:
                 own.remove(one)
         return bool(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    file: str
-    lines: Located
-    at: Steps
-
-
-def _operations(one: Made, patch: list[Any], written: _Written) -> None:
+def _operations(one: Made, patch: Layer, listed: list[Any]) -> None:
     try:
-        operations = [mapping(operation) for operation in patch]
+        operations = list(map(mapping, listed))
         one.data = patched(one.data, operations, replaces_nothing=True)
     except PatchConflictError as problem:
-        one.problem = f"a patch of {written.file} does not fit: {problem}"
+        one.problem = f"a patch of {patch.file} does not fit: {problem}"
         return
-    for index, operation in enumerate(patch):
-        keys = pointer_keys(str(mapping(operation).get("path")))
-        under = _steps_in(one.data, keys)
-        if under is not None and "value" in mapping(operation):
-            at = (*written.at, index, "value")
-            layer = Layer(written.file, written.lines, operation["value"], under, at)
-            one.layers.layers.append(layer)
+    for index, operation in enumerate(operations):
+        under = _steps_in(one.data, pointer_keys(str(operation.get("path"))))
+        if under is not None and "value" in operation:
+            at, value = (*patch.at, index, "value"), operation["value"]
+            one.layers.layers.append(replace(patch, data=value, under=under, at=at))
 
 
 def _steps_in(data: Any, keys: list[str]) -> Steps | None:
@@ -353,9 +315,9 @@ def _steps_in(data: Any, keys: list[str]) -> Steps | None:
     return tuple(steps)
 
 
-def _merge(one: Made, patch: dict[str, Any], options: Mapping[str, Any], written: _Written) -> None:
+def _merge(one: Made, patch: Layer, options: Mapping[str, Any]) -> None:
     by_keys = merges_lists(one.data.get("apiVersion"))
-    found = merged(one.data, patch, by_keys=by_keys)
+    found = merged(one.data, patch.data, by_keys=by_keys)
     if found is None:
         one.data = {}
         return
@@ -367,7 +329,7 @@ def _merge(one: Made, patch: dict[str, Any], options: Mapping[str, Any], written
     if options.get("allowKindChange") is not True:
         found |= {key: one.data[key] for key in ("apiVersion", "kind") if key in one.data}
     one.data = found
-    one.layers.layers.append(Layer(written.file, written.lines, patch, at=written.at))
+    one.layers.layers.append(patch)
 
 
 def _is_meant(patch: Mapping[str, Any], one: Made) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.documents.paths import text_at
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping, rewritten
 from gpufleet_policies.resolve.made import Made
 
 Values = Mapping[str, Mapping[str, Any]]
@@ -31,23 +31,14 @@ def with_variables(objects: Iterable[Made]) -> None:
 
 def filled(value: Any, values: Values) -> Any:
     """A part of an object with the variables of its containers; itself where nothing changes."""
-    if is_mapping(value):
-        found = {key: filled(one, values) for key, one in value.items()}
-        if is_list(value.get("env")) or is_list(value.get("envFrom")):
-            found["env"] = _environment(value, values)
-        return (
-            found
-            if found.keys() != value.keys() or _differs(found.values(), value.values())
-            else value
-        )
-    if is_list(value):
-        listed = [filled(one, values) for one in value]
-        return listed if _differs(listed, value) else value
-    return value
+    found = rewritten(value, lambda one: _completed(one, values))
+    return value if found == value else found
 
 
-def _differs(new: Iterable[Any], old: Iterable[Any]) -> bool:
-    return any(one is not other for one, other in zip(new, old, strict=True))
+def _completed(one: Any, values: Values) -> Any:
+    """A container, or what has the fields of one, with its variables."""
+    has_any = is_mapping(one) and (is_list(one.get("env")) or is_list(one.get("envFrom")))
+    return {**one, "env": _environment(one, values)} if has_any else one
 
 
 def _environment(container: Mapping[str, Any], values: Values) -> list[Any]:

@@ -87,7 +87,7 @@ def _tokens(text: str) -> list[Token]:
             line += piece.count("\n") + body.count("\n")
             at = end.end()
             continue
-        if kind == "line" or kind not in ("space",):
+        if kind != "space":
             found.append(Token(kind, piece, line))
         line += piece.count("\n")
     return found
@@ -260,14 +260,13 @@ class _Reader:
     def _skip_to(self, end: str) -> None:
         """Pass over everything up to a sign that closes what is open."""
         open_signs = 0
-        while True:
+        while open_signs or self._peek().text != end:
             token = self._next()
             if token.kind == "end":
                 raise HclError(f"line {token.line}: {end!r} is missing")
-            if token.text == end and not open_signs:
-                return
             open_signs += token.text in ("(", "[", "{")
             open_signs -= token.text in (")", "]", "}")
+        self._at += 1
 
 
 def _text(bare: str) -> Any:

@@ -74,10 +74,7 @@ def _change(document: Any, name: str, path: str, value: Any) -> None:
         else:
             here[last] = copy.deepcopy(value)
     elif is_list(here):
-        if name == "add" and last == "-":
-            here.append(copy.deepcopy(value))
-            return
-        if name == "add" and last == str(len(here)):
+        if name == "add" and last in ("-", str(len(here))):
             here.append(copy.deepcopy(value))
             return
         index = _index(here, last, path)

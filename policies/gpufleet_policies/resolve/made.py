@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpufleet.documents.paths import text_at
+from gpufleet.documents.paths import mapping_at, text_at
 from gpufleet.documents.shapes import mapping
 from gpufleet_policies.resolve.layers import Layers
 
@@ -58,68 +58,34 @@ class Made:
             for space, own in known
         )
 
-    def metadata(self, key: str, entries: Mapping[str, Any]) -> None:
-        """Write labels or annotations over those it has."""
-        own = mapping(self.data.get("metadata"))
-        merged = {**mapping(own.get(key)), **entries}
-        self.data = {**self.data, "metadata": {**own, key: merged}}
 
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """Which objects a patch or a replacement is about; what is empty fits all."""
-
-    group: str = ""
-    version: str = ""
-    kind: str = ""
-    name: str = ""
-    namespace: str = ""
-    labels: str = ""
-    annotations: str = ""
-
-    def fits(self, made: Made) -> bool:
-        """Whether an object is chosen: patterns must fit whole values (kustomize
-        api/types/selector.go, `anchorRegex`)."""
-        group, version = made.group_version
-        if (self.group and not _whole(self.group, group)) or (
-            self.version and not _whole(self.version, version)
-        ):
-            return False
-        if self.kind and not _whole(self.kind, made.kind):
-            return False
-        known = [(made.namespace, made.name), *made.names]
-        if not any(
-            (not self.name or _whole(self.name, name))
-            and (not self.namespace or _whole(self.namespace, space or "default"))
-            for space, name in known
-        ):
-            return False
-        own = mapping(made.data.get("metadata"))
-        return _labelled(self.labels, mapping(own.get("labels"))) and _labelled(
-            self.annotations, mapping(own.get("annotations"))
-        )
-
-
-def selector(data: Any) -> Selector:
-    """The selector of a mapping; `name` and the others as kustomizations write them."""
-    texts = {key: value for key, value in mapping(data).items() if isinstance(value, str)}
-    group, version = texts.get("group", ""), texts.get("version", "")
+def fits(selector: Any, made: Made) -> bool:
+    """Whether a patch or a replacement with a selector is about an object: patterns must fit whole
+    values, and what is not written fits all (kustomize api/types/selector.go, `anchorRegex`)."""
+    texts = {key: value for key, value in mapping(selector).items() if isinstance(value, str)}
     if "apiVersion" in texts:
-        group, _, version = texts["apiVersion"].rpartition("/")
-    return Selector(
-        group,
-        version,
-        texts.get("kind", ""),
-        texts.get("name", ""),
-        texts.get("namespace", ""),
-        texts.get("labelSelector", ""),
-        texts.get("annotationSelector", ""),
+        texts["group"], _, texts["version"] = texts["apiVersion"].rpartition("/")
+    group, version = made.group_version
+    if not all(
+        _whole(texts.get(key, ""), value)
+        for key, value in (("group", group), ("version", version), ("kind", made.kind))
+    ):
+        return False
+    if not any(
+        _whole(texts.get("name", ""), name)
+        and _whole(texts.get("namespace", ""), space or "default")
+        for space, name in [(made.namespace, made.name), *made.names]
+    ):
+        return False
+    return all(
+        _labelled(texts.get(f"{key}Selector", ""), mapping_at(made.data, f"metadata.{key}s"))
+        for key in ("label", "annotation")
     )
 
 
 def _whole(pattern: str, value: str) -> bool:
     try:
-        return re.fullmatch(pattern, value) is not None
+        return not pattern or re.fullmatch(pattern, value) is not None
     except re.error:
         return pattern == value
 

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.documents.shapes import as_mapping, is_mapping, rewritten
+from gpufleet.documents.shapes import as_mapping, is_mapping
+from gpufleet_policies.readers.reading import without
 from gpufleet_policies.resolve.hcl import Block, FilePath, HclError, read_hcl
 from gpufleet_policies.resolve.tree import plain
+from gpufleet_policies.wrappers.judged import Unjudged
 
 SOURCE = "terraform-aws-modules/eks/aws"
 GROUPS = "eks_managed_node_groups"
@@ -86,21 +88,11 @@ class DeclaredResource:
         return self.block.labels[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """A file or module that is not read."""
-
-    file: str
-    line: int
-    object: str
-    reason: str
-
-
 class Configuration:
     """The Terraform files of a run, by folder."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self.problems: list[Unresolved] = []
+        self.problems: list[Unjudged] = []
         self._texts = {plain(name): text for name, text in files.items()}
         self._folders: dict[str, list[str]] = {}
         for name in sorted(self._texts):
@@ -155,7 +147,7 @@ class Configuration:
                     address = f"{prefix}{'.'.join(block.labels)}"
                     values = values_of(block)
                     if block.labels[0] != "helm_release":  # a file of the tree is read itself
-                        values = rewritten(values, _without_file)
+                        values = without(values, lambda one: isinstance(one, FilePath))
                     yield DeclaredResource(file, block, address, values)
             elif block.kind == "module" and block.labels:
                 yield from self._of_module(file, block, folder, prefix, depth)
@@ -176,7 +168,8 @@ class Configuration:
         if not isinstance(source, str) or not source.startswith(".") or where not in self._folders:
             reason = f"the module {source if isinstance(source, str) else 'of an expression'} is "
             reason += "not among the files: audit the plan (terraform show -json)"
-            self.problems.append(Unresolved(file, block.line, f"{prefix}{name}", reason))
+            left = Unjudged(file, block.line, f"{prefix}{name}", "terraform", reason)
+            self.problems.append(left)
         elif depth < _DEEPEST and block.attributes.get("count") != 0:
             yield from self._of_folder(where, block.attributes, f"{prefix}{name}.", depth + 1)
 
@@ -192,7 +185,8 @@ class Configuration:
             return read_hcl(self._texts[name], known)
         except HclError as problem:
             if report:
-                self.problems.append(Unresolved(name, 0, "", f"not read as HCL: {problem}"))
+                reason = f"not read as HCL: {problem}"
+                self.problems.append(Unjudged(name, 0, "", "terraform", reason))
             return Block("")
 
 
@@ -219,7 +213,3 @@ def values_of(block: Block) -> dict[str, Any]:
         elif values.get(below.kind) is not UNKNOWN:
             values.setdefault(below.kind, []).append(values_of(below))
     return values
-
-
-def _without_file(value: Any) -> Any:
-    return UNKNOWN if isinstance(value, FilePath) else value

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from gpufleet.documents.paths import entries_at, text_at
+from gpufleet.documents.paths import entries_at, mapping_at, text_at, value_at, values_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet_policies.names import meanings
 from gpufleet_policies.resolve.layers import Layer, Steps
-from gpufleet_policies.resolve.made import CLUSTER_WIDE, Made, selector
+from gpufleet_policies.resolve.made import CLUSTER_WIDE, Made, fits
 from gpufleet_policies.resolve.written_lines import Located
+from gpufleet_policies.wrappers.release import with_value
 
 _STEP = re.compile(r"\[([^\]=]+)=([^\]]*)\]|((?:[^.\\]|\\.)+)")
 
@@ -24,7 +26,7 @@ def replaced(made: Sequence[Made], entries: Sequence[Mapping[str, Any]]) -> Iter
     """Carry replacements out; gives what of them cannot be."""
     for entry in entries:
         source = mapping(entry.get("source"))
-        found = [one for one in made if selector(source).fits(one)]
+        found = [one for one in made if fits(source, one)]
         if len(found) != 1:
             number = "no object" if not found else f"{len(found)} objects"
             yield f"{number} for the source {text_at(source, 'kind')} {text_at(source, 'name')}"
@@ -36,10 +38,9 @@ def replaced(made: Sequence[Made], entries: Sequence[Mapping[str, Any]]) -> Iter
             continue
         value = _part(values[0], mapping(source.get("options")))
         for _, target in entries_at(entry, "targets"):
-            chosen = selector(target.get("select"))
-            rejected = [selector(one) for one in items(target.get("reject"))]
+            chosen, rejected = target.get("select"), items(target.get("reject"))
             for one in made:
-                if chosen.fits(one) and not any(other.fits(one) for other in rejected):
+                if fits(chosen, one) and not any(fits(other, one) for other in rejected):
                     _write(one, target, value)
 
 
@@ -122,11 +123,7 @@ def _steps(path: str) -> list[Any]:
 _UNNAMED = frozenset({"CustomResourceDefinition", "APIService", "Namespace"})
 """Kinds whose names have no prefix or suffix added."""
 _REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
-_TEMPLATES: tuple[Steps, ...] = (
-    ("spec", "template"),
-    ("spec", "jobTemplate"),
-    ("spec", "jobTemplate", "spec", "template"),
-)
+_TEMPLATES = ("spec.template", "spec.jobTemplate", "spec.jobTemplate.spec.template")
 """Paths of the metadata of created objects in built-in kinds."""
 _SELECTING = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"})
 _WITH_TEMPLATES = frozenset({*_REPLICATED, "DaemonSet", "Job", "CronJob"})
@@ -169,60 +166,47 @@ def labelled(made: Iterable[Made], kustomization: Mapping[str, Any]) -> None:
     notes = mapping(kustomization.get("commonAnnotations"))
     for one in made:
         for pairs, selects, templates in found:
-            one.metadata("labels", pairs)
+            _deep(one, "metadata.labels", pairs)
             if templates and one.kind in _WITH_TEMPLATES:
                 _in_templates(one, "labels", pairs)
             if selects and one.kind in _SELECTING:
-                _deep(one, ("spec", "selector", "matchLabels"), pairs)
-            if selects and _is_selected_by_labels(one):
-                _deep(one, ("spec", "selector"), pairs)
+                _deep(one, "spec.selector.matchLabels", pairs)
+            # A Service without a selector chooses no pods.
+            chosen = one.kind == "Service" and bool(value_at(one.data, "spec.selector"))
+            if selects and (chosen or one.kind == "ReplicationController"):
+                _deep(one, "spec.selector", pairs)
         if notes:
-            one.metadata("annotations", notes)
+            _deep(one, "metadata.annotations", notes)
             if one.kind in _WITH_TEMPLATES:
                 _in_templates(one, "annotations", notes)
 
 
-def _is_selected_by_labels(one: Made) -> bool:
-    """Whether an object selects pods by plain labels."""
-    selector = mapping(one.data.get("spec")).get("selector")
-    return one.kind == "ReplicationController" or (one.kind == "Service" and bool(selector))
-
-
 def _in_templates(one: Made, key: str, pairs: Mapping[str, Any]) -> None:
-    for place in _TEMPLATES:
-        here: Any = one.data
-        for step in place:
-            here = mapping(here).get(str(step))
-        if is_mapping(here):
-            _deep(one, (*place, "metadata", key), pairs)
+    for path in _TEMPLATES:
+        if is_mapping(value_at(one.data, path)):
+            _deep(one, f"{path}.metadata.{key}", pairs)
 
 
-def _deep(one: Made, place: Steps, pairs: Mapping[str, Any]) -> None:
-    one.data = copy.deepcopy(one.data)
-    here = one.data
-    for step in place:
-        below = here.get(str(step))
-        if not is_mapping(below):
-            below = {}
-            here[str(step)] = below
-        here = below
-    here.update(pairs)
+def _deep(one: Made, path: str, pairs: Mapping[str, Any]) -> None:
+    """Write entries over those of the mapping at a path."""
+    both = {**mapping_at(one.data, path), **pairs}
+    one.data = mapping(with_value(one.data, tuple(path.split(".")), both))
 
 
 def scaled(
     made: Iterable[Made], kustomization: Mapping[str, Any], file: str, lines: Located
 ) -> Iterator[str]:
     """Set the `replicas` of objects; gives the names that no object has."""
-    objects = list(made)
+    objects, place = list(made), ("spec", "replicas")
     for index, (_, entry) in enumerate(entries_at(kustomization, "replicas")):
         name, count = text_at(entry, "name"), entry.get("count")
         hits = [one for one in objects if one.kind in _REPLICATED and one.is_called(name)]
         if not hits:
             yield name
         for one in hits:
-            one.data = {**one.data, "spec": {**mapping(one.data.get("spec")), "replicas": count}}
+            one.data = mapping(with_value(one.data, place, count))
             at: Steps = ("replicas", index, "count")
-            one.layers.layers.append(Layer(file, lines, count, ("spec", "replicas"), at))
+            one.layers.layers.append(Layer(file, lines, count, place, at))
 
 
 def with_images(
@@ -276,76 +260,29 @@ def _image(image: str, entry: Mapping[str, Any]) -> str | None:
     return f"{new}{rest}{text_at(entry, 'tagSuffix')}" + (f"@{digest}" if digest else "")
 
 
-_POD_SPECS: tuple[Steps, ...] = (
-    ("spec",),
-    ("spec", "template", "spec"),
-    ("spec", "jobTemplate", "spec", "template", "spec"),
-)
+_POD_SPECS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
+_REFERENCES = meanings("reference of pods")
+"""Path below the specification of pods -> kind of the object that is named there."""
 
 
-def with_references(made: list[Made]) -> None:
+def with_references(made: Sequence[Made]) -> None:
     """Rename what objects of Kubernetes' own kinds refer to, where that was renamed."""
-    if not any(one.names for one in made):
-        return
-    for one in made:
-        refer = _Referrer(made, one)
+    for one in made if any(one.names for one in made) else ():
         if one.kind == "HorizontalPodAutoscaler":
-            target = mapping(mapping(one.data.get("spec")).get("scaleTargetRef"))
-            refer.rename(("spec", "scaleTargetRef", "name"), text_at(target, "kind"))
+            kind = text_at(one.data, "spec.scaleTargetRef.kind")
+            _refer(made, one, "spec.scaleTargetRef.name", kind)
         if one.kind == "StatefulSet":
-            refer.rename(("spec", "serviceName"), "Service")
+            _refer(made, one, "spec.serviceName", "Service")
         for place in _POD_SPECS:
-            spec: Any = one.data
-            for step in place:
-                spec = mapping(spec).get(str(step))
-            if is_mapping(spec) and "containers" in spec:
-                refer.pods(place, spec)
+            if "containers" in mapping_at(one.data, place):
+                for path, kind in _REFERENCES.items():
+                    _refer(made, one, f"{place}.{path}", kind)
 
 
-class _Referrer:
-    """Renames what one object refers to."""
-
-    def __init__(self, made: list[Made], one: Made) -> None:
-        self._made, self._one = made, one
-
-    def pods(self, place: Steps, spec: Mapping[str, Any]) -> None:
-        self.rename((*place, "serviceAccountName"), "ServiceAccount")
-        for index in range(len(items(spec.get("volumes")))):
-            at: Steps = (*place, "volumes", index)
-            self.rename((*at, "configMap", "name"), "ConfigMap")
-            self.rename((*at, "secret", "secretName"), "Secret")
-            self.rename((*at, "persistentVolumeClaim", "claimName"), "PersistentVolumeClaim")
-        for field in ("containers", "initContainers"):
-            for index, container in enumerate(items(spec.get(field))):
-                at = (*place, field, index)
-                for number in range(len(items(mapping(container).get("envFrom")))):
-                    self.rename((*at, "envFrom", number, "configMapRef", "name"), "ConfigMap")
-                    self.rename((*at, "envFrom", number, "secretRef", "name"), "Secret")
-                for number in range(len(items(mapping(container).get("env")))):
-                    base: Steps = (*at, "env", number, "valueFrom")
-                    self.rename((*base, "configMapKeyRef", "name"), "ConfigMap")
-                    self.rename((*base, "secretKeyRef", "name"), "Secret")
-
-    def rename(self, place: Steps, kind: str) -> None:
-        here: Any = self._one.data
-        for step in place:
-            if is_mapping(here):
-                here = here.get(str(step))
-            elif is_list(here) and isinstance(step, int):
-                here = here[step]
-        if not isinstance(here, str):
-            return
-        meant = [one for one in self._made if one.kind == kind and one.is_called(here)]
-        same = [one for one in meant if one.namespace == self._one.namespace] or meant
-        if len(same) == 1 and same[0].name != here:
-            self._one.data = _with(self._one.data, place, same[0].name)
-
-
-def _with(data: Any, place: Steps, value: Any) -> Any:
-    if not place:
-        return value
-    step, rest = place[0], place[1:]
-    if is_list(data) and isinstance(step, int):
-        return [_with(one, rest, value) if i == step else one for i, one in enumerate(data)]
-    own = mapping(data)
-    return {**own, str(step): _with(own.get(str(step)), rest, value)}
+def _refer(made: Sequence[Made], one: Made, path: str, kind: str) -> None:
+    """Rename the objects of a kind that another names at a path."""
+    for steps, name in values_at(one.data, path):
+        meant = [other for other in made if other.kind == kind and other.is_called(name)]
+        same = [other for other in meant if other.namespace == one.namespace] or meant
+        if len(same) == 1 and same[0].name != name:
+            one.data = mapping(with_value(one.data, steps, same[0].name))

@@ -2,14 +2,17 @@
 
 import os
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
+
+Place = TypeVar("Place", bound=Hashable)
 
 
 class UnresolvedError(ValueError):
@@ -99,6 +102,17 @@ def plain(path: str) -> str:
 def start_of(folder: str) -> str:
     """The beginning of the names of all files below a folder."""
     return "" if folder == "." else f"{folder.rstrip('/')}/"
+
+
+def closure(root: Place, edges: Mapping[Place, Iterable[Place]]) -> set[Place]:
+    """Everything that edges lead to from a place, and the place."""
+    found, waiting = {root}, [root]
+    while waiting:
+        for target in edges.get(waiting.pop(), ()):
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found
 
 
 def is_remote(path: str) -> bool:

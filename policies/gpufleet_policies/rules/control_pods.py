@@ -8,7 +8,7 @@ from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money
-from gpufleet.findings.remediation import JsonPatch, remove
+from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.gpu_requests import FRACTIONS, written_amounts
@@ -136,7 +136,9 @@ def on_gpu_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 pin=pin,
                 alternative=on_gpu_pool.instead(label=pin),
                 money=_node(context, group),
-                remediation=_without_pin(group, pin),
+                remediation=(remove(group.place, "nodeSelector", pin),)
+                if pin in group.selector
+                else (),
             )
             continue
         own = group.tolerations.found or ()
@@ -184,10 +186,6 @@ def _is_pin(context: RuleContext, group: PodGroup, label: str) -> bool:
     if label != POOL_LABEL or context.fleet is None:
         return False
     return any(pool.name in values for pool in context.fleet.pools)
-
-
-def _without_pin(group: PodGroup, label: str) -> JsonPatch:
-    return (remove(group.place, "nodeSelector", label),) if label in group.selector else ()
 
 
 _NO_DEVICES = frozenset({"", "none", "void"})

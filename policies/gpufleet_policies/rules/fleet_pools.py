@@ -86,38 +86,14 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
     for pool in gpu_pools(context, subject):
         if not _is_large_notebook_pool(context, pool):
             continue
-        alternative = f"{_smaller_minimum(pool)}, so that the first notebook brings the node"
-        smaller = _smaller_machine(context, pool)
-        if smaller:
-            alternative += f"; or use {smaller}"
         yield interactive_large.say(
             place(pool, pool.size.minimum_place),
             pool=pool,
             gpu=_gpu(pool),
             bought=_bought(pool),
-            alternative=alternative,
+            alternative=f"{_smaller_minimum(pool)}, so that the first notebook brings the node",
             money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),
         )
-
-
-def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
-    """The same GPU on the smallest machine of the same cloud, when there is a smaller one."""
-    if not pool.instance_types.is_known or not pool.gpu.is_known or not pool.gpus_per_node.is_known:
-        return None
-    own = context.catalogue.instances.get(pool.instance_types.value[0])
-    if own is None:
-        return None
-    fewer = [
-        (row.accelerator.count, row.on_demand.micro_usd_per_hour, row.name)
-        for row in context.catalogue.instances_with_gpu(pool.gpu.value, own.cloud)
-        if row.accelerator.count
-        and row.accelerator.count < pool.gpus_per_node.value
-        and row.on_demand.micro_usd_per_hour is not None
-    ]
-    if not fewer:
-        return None
-    count, price, name = min(fewer)
-    return f"{name} ({count} x {pool.gpu.value}, {usd_hour(price or 0)})"
 
 
 @written_rule("nonprod-pool-minimum-above-zero", POOLS)

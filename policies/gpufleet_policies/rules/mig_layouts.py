@@ -48,7 +48,7 @@ def stranded_slices(context: RuleContext, subject: FleetFacts | NodePool) -> Ite
             stops = lost >= 2 and (compiled is None or not _is_full(shape, dict(devices)))
             yield stranded_slices.say(
                 where,
-                layout=_spelled(dict(devices)),
+                layout=" + ".join(f"{count} x {profile}" for profile, count in devices),
                 alike=alike,
                 gpus=len(layouts),
                 lost=lost,
@@ -84,10 +84,6 @@ def _is_full(shape: MigGeometry, layout: dict[str, int]) -> bool:
 
     more = ({**layout, profile: count + 1} for profile, count in layout.items())
     return not any(isinstance(place(shape, one), MigPlacement) for one in more)
-
-
-def _spelled(devices: dict[str, int]) -> str:
-    return " + ".join(f"{count} x {profile}" for profile, count in devices.items())
 
 
 @written_rule("mig-layout-infeasible", NodePool)

@@ -9,7 +9,7 @@ values. With `of`, a path through lists, it is asked for each value there, as `i
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -326,7 +326,7 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
     """What the pairs of all rows find at one object, by row."""
     found: dict[str, list[Finding]] = {}
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
-    pairs = _pairs_of(context, idle)
+    pairs = _pairs_of(frozenset(_by_kind(context)), idle)
     for name, side in _sides(context, subject):
         for row, pair in pairs.get(name, ()):
             for at in _each(side, pair.get("of")):
@@ -337,15 +337,15 @@ def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
     return found
 
 
-@once
+@lru_cache(maxsize=128)
 def _pairs_of(
-    context: RuleContext, without_gpus: bool
+    kinds: frozenset[str], without_gpus: bool
 ) -> Mapping[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
     """Rows and their pairs by the kind of the reported object, where their other kinds are."""
     found: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row in rule_rows().values():
         for pair in row.get("pairs", ()) if row.get("without_gpus") or not without_gpus else ():
-            if {other["kind"] for other in pair.get("with", ())} <= _by_kind(context).keys():
+            if {other["kind"] for other in pair.get("with", ())} <= kinds:
                 found.setdefault(pair["at"]["kind"], []).append((row, pair))
     return found
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
+from gpufleet.cluster import Locator, PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, replace
-from gpufleet.rules.context import RuleContext, SameObject
+from gpufleet.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.rules.fleet_pools import spot_saving
 from gpufleet_policies.rules.placement import gpu_groups, pools_for
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
@@ -342,3 +342,53 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
         basis,
         all_month=not workload.runs_to_completion,
     )
+
+
+@written_rule("gpu-count-does-not-divide-node")
+def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """One machine type only, and no other declared workload that the free GPUs could serve."""
+    for group, found in _packed(context, workload):
+        one = found[0]
+        rest = one.shape.gpus % one.gpus
+        if len(found) != 1 or not rest or one.pods < one.by_gpus:
+            continue
+        if not group.pods.is_known or group.pods.value < one.by_gpus:
+            continue
+        if _used_by_others(context, workload, group, rest):
+            continue
+        fitting = [n for n in range(1, one.shape.gpus + 1) if one.shape.gpus % n == 0]
+        yield does_not_divide.say(
+            group.place,
+            one=one,
+            rest=rest,
+            fitting=", ".join(map(str, fitting)),
+            money=_stranded_money(workload, group, one),
+        )
+
+
+def _used_by_others(
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, rest: int
+) -> bool:
+    machines = {shape.name for shape in shapes(context, group, GPU)}
+    return any(
+        locator != workload.locator and (gpus is None or (gpus <= rest and machines & names))
+        for locator, gpus, names in _all_groups(context)
+    )
+
+
+@once
+def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str]]]:
+    """Whole GPUs of every pod declared and the machines it may use, once for a program.
+
+    None: how many it requests is not known.
+    """
+    found: list[tuple[Locator, int | None, set[str]]] = []
+    for other in context.declared(WorkloadFacts):
+        for group in other.pod_groups:
+            gpus = group.pod_gpus(GPU)
+            if gpus.is_unknown:
+                found.append((other.locator, None, set()))
+            elif gpus.is_known and gpus.value > 0:
+                names = {shape.name for shape in shapes(context, group, GPU)}
+                found.append((other.locator, gpus.value, names))
+    return found

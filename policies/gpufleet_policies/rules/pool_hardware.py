@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.catalogue import GCP, Catalogue, InstanceType
 from gpufleet.catalogue.lookup import nearest_names
@@ -148,6 +149,89 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     if row.gpudirect is not None and row.gpudirect != other.gpudirect:
         return True
     return bool(row.local_nvme_bytes) and not other.local_nvme_bytes
+
+
+_SAME = Fraction(9, 10)
+"""Part of the old bandwidth that counts as the same."""
+
+
+@written_rule("superseded-gpu-generation", POOLS)
+def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
+    """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
+    of the bandwidth, NVLink if the old one has it, the number of GPUs on a node, and a lower price.
+
+    Silent for capacity that is already paid for, and for pools of several types: the cheapest is
+    chosen when a node is created.
+    """
+    for pool in gpu_pools(context, subject):
+        catalogue = priced_where_it_is(pool, context.catalogue)
+        row = _row(pool, catalogue)
+        if row is None or not row.accelerator.count or pool.is_committed:
+            continue
+        if pool.size.fixed and pool.size.standing.found:
+            continue  # its fixed size is the first question
+        way = _ways(pool)
+        own = _price(row, way)
+        if own is None or row.fractional:
+            continue
+        better = _newer(catalogue, row, Fraction(own, row.accelerator.count), way)
+        if better is None:
+            continue
+        other, price = better
+        mine = Fraction(own, row.accelerator.count)
+        gpus = smallest(pool) * row.accelerator.count
+        yield superseded.say(
+            place(pool, pool.instance_types_place),
+            row=row,
+            mine=usd_hour(mine),
+            other=other,
+            price=usd_hour(price),
+            money=Money(
+                AmountKind.WASTE,
+                (mine - price) * gpus,
+                Fraction(0),
+                f"{gpus} GPU(s), {row.name} against {other.name} {way}",
+            ),
+        )
+
+
+@lru_cache(maxsize=512)
+def _newer(
+    catalogue: Catalogue, row: InstanceType, price: Fraction, way: str
+) -> tuple[InstanceType, Fraction] | None:
+    old = catalogue.gpu(row.accelerator.gpu)
+    old_rates = next(iter(old.rates.values()), None)
+    if old_rates is None or old.memory_bytes is None:
+        return None
+    found: list[tuple[Fraction, str, InstanceType]] = []
+    for other in catalogue.instances.values():
+        gpu = catalogue.gpu(other.accelerator.gpu)
+        rates = next(iter(gpu.rates.values()), None)
+        if other.cloud != row.cloud or other.fractional or other.attachable or rates is None:
+            continue
+        if (gpu.compute_capability or (0, 0)) <= (old.compute_capability or (0, 0)):
+            continue
+        if (gpu.memory_bytes or 0) < old.memory_bytes or gpu.vendor != "nvidia":
+            continue
+        if (rates.memory_bandwidth or 0) < (old_rates.memory_bandwidth or 0) * _SAME:
+            continue
+        if (rates.fp16 or rates.bf16 or 0) < (old_rates.fp16 or old_rates.bf16 or 0):
+            continue
+        if other.architecture != row.architecture:
+            continue
+        count, listed = other.accelerator.count, _price(other, way)
+        if not count or listed is None or count != row.accelerator.count:
+            continue
+        if old.nvlink_bytes_per_second and not gpu.nvlink_bytes_per_second and count > 1:
+            continue
+        if row.efa_interfaces and not other.efa_interfaces:
+            continue  # a launch template with EFA interfaces is refused there
+        if Fraction(listed, count) < price:
+            found.append((Fraction(listed, count), other.name, other))
+    if not found:
+        return None
+    cheapest, _, other = min(found, key=lambda one: one[:2])
+    return other, cheapest
 
 
 @written_rule("spot-without-diversity", POOLS)

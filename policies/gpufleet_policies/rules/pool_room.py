@@ -38,8 +38,8 @@ from gpufleet_policies.rules.written import written_rule
 
 @written_rule("gpu-pods-exceed-declared-pools")
 def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Mandatory where the pods name the pool, or the machine; else advice: the cluster may have
-    other pools.
+    """Mandatory where the pods name the pool, or the machine; else advice, also where no pool here
+    has GPUs: the cluster may have other pools.
 
     Only where every pool that fits the pods is known, as those of a fleet are. For jobs only the
     size of one pod counts: their pods may run one after another.
@@ -91,6 +91,12 @@ class _Room:
 def _validated(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, resource: str, asked: int
 ) -> Iterator[Finding]:
+    named = names_pool(group) or any(key in group.node_labels for key in INSTANCE_TYPE_LABELS)
+    pools = [] if context.fleet or named or resource != GPU else all_pools(context)
+    if pools and all(pool.is_certainly_not_gpu for pool in pools):
+        names = ", ".join(pool.name for pool in pools)
+        yield exceed.say(group.where, case="none", asked=asked, names=names, at_most=Level.ADVISORY)
+        return
     room = _room(context, group, resource, asked) or _room_of_types(context, group, resource)
     if room is None or not room.per_node:
         return  # not known, or other rules report that nothing publishes it

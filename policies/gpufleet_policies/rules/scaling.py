@@ -8,7 +8,7 @@ from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
 from gpufleet.findings import Finding
 from gpufleet.findings.money import Money
-from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.findings.remediation import add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.placement import gpu_requests
@@ -166,7 +166,7 @@ def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Itera
             wait=wait,
             slow_seconds=SLOW_SECONDS,
             key=place.rpartition(".")[2],
-            remediation=_written(SLOW_SECONDS, place),
+            remediation=(replace(SLOW_SECONDS, place),) if place else (),
         )
     if isinstance(subject, WorkloadFacts):
         yield from _serve_too_slow(subject)
@@ -181,10 +181,6 @@ def _serve_too_slow(workload: WorkloadFacts) -> Iterator[Finding]:
         yield too_slow.say(
             case="ray-serve", delay=delay, workload=workload, slow_seconds=SLOW_SECONDS
         )
-
-
-def _written(value: int, place: str) -> JsonPatch:
-    return (replace(value, place),) if place else ()
 
 
 @written_rule("autoscaler-min-equals-max", (Autoscaler, WorkloadFacts))

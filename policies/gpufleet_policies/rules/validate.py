@@ -92,13 +92,12 @@ def _plan(
 ) -> list[tuple[Found | None, list[tuple[Rule, Level]]]]:
     """The active rules with their levels, in order; rules that share one validation of an object
     are together, with it."""
-    levels = ((rule, settings.level(rule, profile)) for rule in rules)
     on = [
         (rule, level)
-        for rule, level in levels
-        if level is not Level.OFF
-        and (rule.without_gpus or not without_gpus)
+        for rule in rules
+        if (rule.without_gpus or not without_gpus)
         and _can_validate(rule, context)
+        and (level := settings.level(rule, profile)) is not Level.OFF
     ]
     shared = groupby(on, key=lambda one: one[0].found_by)
     return [(asked, list(together)) for asked, together in shared]

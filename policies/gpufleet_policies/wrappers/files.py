@@ -93,6 +93,18 @@ def _kustomize_sources(entry: Document, place: str) -> Iterator[ValuesSource]:
         yield from inside
 
 
+GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
+"""Field of a kustomization -> kind of the objects that its entries generate."""
+
+
+def generated_files(entry: Document) -> Iterator[tuple[str, str]]:
+    """Key and path of each file that a generator puts into an object."""
+    for _, written in items_at(entry, "files"):
+        if isinstance(written, str):
+            key, _, path = written.partition("=")
+            yield (key, path) if path else (PurePosixPath(written).name, written)
+
+
 def is_helmfile(document: Document) -> bool:
     """Whether a document is a helmfile: releases that name a chart each."""
     releases = entries_at(document, "releases")

@@ -15,7 +15,7 @@ from typing import Any
 from gpufleet.cluster.release_values import HeldElsewhere
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.files import is_kustomization
+from gpufleet_policies.wrappers.files import GENERATORS, generated_files, is_kustomization
 from gpufleet_policies.wrappers.gitops import FOLDERS
 
 _CHART_FILES = frozenset({"Chart.yaml", "Chart.yml"})
@@ -99,13 +99,9 @@ def _texts(document: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str]]:
 
 def _generated(document: Mapping[str, Any]) -> Iterator[Holder]:
     """ConfigMaps and Secrets that a kustomization generates from files."""
-    for field_name, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+    for field_name, kind in GENERATORS.items():
         for _, entry in entries_at(document, field_name):
-            files: dict[str, str] = {}
-            for _, written in items_at(entry, "files"):
-                if isinstance(written, str):
-                    key, equals, file = written.partition("=")
-                    files[key if equals else PurePosixPath(written).name] = file or written
+            files = dict(generated_files(entry))
             if files:
                 namespace = text_at(entry, "namespace") or text_at(document, "namespace")
                 yield Holder(kind, text_at(entry, "name"), namespace, files=files)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
-from gpufleet_policies.wrappers.files import is_kustomization
+from gpufleet_policies.wrappers.files import GENERATORS, generated_files, is_kustomization
 from gpufleet_policies.wrappers.gitops import other_cluster
 
 _LISTS = ("resources", "bases", "components", "patchesStrategicMerge", "crds", "transformers")
@@ -76,8 +76,7 @@ def _kustomization(document: Mapping[str, Any]) -> Iterator[GitOpsLink]:
         for _, entry in entries_at(document, field):
             if text_at(entry, key):
                 yield GitOpsLink(text_at(entry, key), False, is_patch=field in PATCHES)
-    for field in ("configMapGenerator", "secretGenerator"):
+    for field in GENERATORS:
         for _, entry in entries_at(document, field):
-            for _, written in items_at(entry, "files"):
-                if isinstance(written, str):
-                    yield GitOpsLink(written.partition("=")[2] or written, False)
+            for _, path in generated_files(entry):
+                yield GitOpsLink(path, False)

@@ -150,6 +150,13 @@ PACKING = (
         trainer(2, "80"),
         "2 of 4 pods fit; 4 GPUs of every node stay empty",
     ),
+    Case(
+        "gpu-count-does-not-divide-node",
+        trainer(4, "40"),
+        trainer(3, "40"),
+        "each pod requests 3 of 8 GPUs of a p5.48xlarge of pool training",
+        Level.ADVISORY,
+    ),
 )
 
 CASES = (*CASES, *PACKING)

@@ -25,6 +25,14 @@ CASES = (
         alongside=(*QUIET, SERVER),
     ),
     Case(
+        "superseded-gpu-generation",
+        node_group({"instanceTypes": ["g4dn.xlarge"], "labels.env": "prod"}),
+        node_group({"instanceTypes": ["p3dn.24xlarge"]}),
+        "p3dn.24xlarge with V100-32GB at 3.90 USD/h per GPU",
+        Level.ADVISORY,
+        alongside=QUIET,
+    ),
+    Case(
         "spot-without-diversity",
         karpenter(SPOT),
         karpenter({**SPOT, TYPES: ["g6.xlarge"]}),

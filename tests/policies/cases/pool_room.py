@@ -12,6 +12,7 @@ OF_TYPE = {
     'spec.template.spec.nodeSelector."node.kubernetes.io/instance-type"': "g5.12xlarge",
 }
 TOLERATIONS = "spec.template.spec.tolerations"
+_PLAIN = "AL2023_x86_64_STANDARD"
 TAINT = [{"key": "team-a", "value": "yes", "effect": "NO_SCHEDULE"}]
 
 CASES = (
@@ -36,6 +37,15 @@ CASES = (
         deployment({**OF_TYPE, LIMITS: {"nvidia.com/gpu": 8}}),
         "one pod requests 8 x nvidia.com/gpu; a node of g5.12xlarge has 4",
         alongside=QUIET,
+    ),
+    Case(
+        "gpu-pods-exceed-declared-pools",
+        # Lavale1012/llm-inference-platform-aws-eks: the only node group has m5.xlarge
+        deployment({LIMITS: {"memory": "8Gi"}, REQUESTS: SMALL}),
+        deployment(SERVER),
+        "one pod requests 1 x nvidia.com/gpu; no pool declared here has GPUs",
+        Level.ADVISORY,
+        alongside=(*QUIET, node_group({"instanceTypes": ["m5.xlarge"], "amiType": _PLAIN})),
     ),
     Case(
         "gpu-pods-not-tolerated",

@@ -1,7 +1,6 @@
 """Cases of rules/server_arguments.py."""
 
 from tests.policies.cases.case import Case
-from tests.policies.cases.pools import QUIET
 from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, deployment
 
 QWEN = ["vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--tensor-parallel-size"]
@@ -23,6 +22,6 @@ CASES = (
         deployment(_served_on(2)),
         deployment(_served_on(3)),
         "3 GPUs cannot share 28 query and 4 KV heads of Qwen2.5-7B evenly",
-        alongside=QUIET,
+        alongside=(),
     ),
 )

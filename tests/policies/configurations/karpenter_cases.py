@@ -187,6 +187,4 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-overlay-gate-off", text(pool(labels=SHARED), overlay({"nvidia.com/gpu": "4"})), None, {}),
     ("karpenter-label-of-auto-mode", text(pool(L4, need("eks.amazonaws.com/instance-family", "g6"))), text(pool(L4)), {}),
     ("karpenter-family-unknown", text(pool(need("instance-family", "p5", "p6"))), text(pool(need("instance-family", "p5", "p6-b200"))), {}),
-    ("karpenter-pod-fits-no-pool", text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.2xlarge")), job(containers=gpus(2))), text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.12xlarge")), job(containers=gpus(2))), {}),
-    ("karpenter-pod-fits-no-pool", text(pool(need("instance-family", "g4ad")), job(containers=gpus(1))), text(pool(need("instance-family", "g4ad")), other(pool(need("instance-family", "g6")), metadata={"name": "l4"}), job(containers=gpus(1))), {}),
 ]  # fmt: skip

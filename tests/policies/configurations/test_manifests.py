@@ -1,15 +1,18 @@
 """Manifests with several objects: the object of a kind is found among the others."""
 
+from typing import Any
+
 import pytest
 
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import Input
-from gpufleet_policies.fronts.check import check_file
+from gpufleet_policies.fronts.check import CheckedFile, check_file
 from gpufleet_policies.rules.settings import RuleSettings
+from tests.policies.configurations.karpenter_cases import gpus, job, need, pool, text
 from tests.policies.objects import TODAY
 
+G6 = need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.2xlarge")
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-test}\n---\n"
 POD = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n"
 CLAIM = """apiVersion: resource.k8s.io/v1
@@ -34,61 +37,76 @@ mig-configs: {%s: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: %d}}
 SLICED = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %s}]}}"
 
 
+def checked(kind: str, text: str, **where: Any) -> CheckedFile:
+    file = Input("m.yaml", content=text.encode())
+    return check_file(file, TODAY, RuleSettings(), kind=kind, **where)
+
+
+def codes(kind: str, text: str, **where: Any) -> set[str]:
+    return {one.code for one in checked(kind, text, **where).findings}
+
+
 def test_a_claim_template_between_namespace_and_pod_is_judged() -> None:
-    fine = validate_text("dra-config", NAMESPACE + CLAIM % "TimeSlicing" + POD, context={
+    fine = checked("dra-config", NAMESPACE + CLAIM % "TimeSlicing" + POD, context={
         "featureGates": {"TimeSlicingSettings": True}})  # fmt: skip
-    assert fine.verdict is Verdict.ACCEPT
-    (problem,) = validate_text("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
+    assert not fine.findings
+    assert [one.object for one in fine.not_judged] == ["Namespace gpu-test", "Pod p"]
+    (problem,) = checked("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
     assert problem.code == "dra-gate-needed"
-    assert problem.path == "spec.spec.devices.config[0].opaque.parameters.sharing.strategy"
+    assert problem.path.endswith(
+        "shared spec.spec.devices.config[0].opaque.parameters.sharing.strategy"
+    )
 
 
 def test_every_claim_of_a_manifest_is_judged() -> None:
-    text = CLAIM % "Mps" + "---\n" + CLAIM % "TimeSlicing"
-    found = validate_text("dra-config", text).findings
-    assert {(f.code, f.path.partition(":")[0]) for f in found} == {
-        ("dra-strategy-unknown", "documents[0]"),
-        ("dra-gate-needed", "documents[1]"),
+    text = CLAIM % "Mps" + "---\n" + CLAIM.replace("shared", "other") % "TimeSlicing"
+    found = checked("dra-config", text).findings
+    assert {(f.code, " ".join(f.path.split()[:2])) for f in found} == {
+        ("dra-strategy-unknown", "ResourceClaimTemplate shared"),
+        ("dra-gate-needed", "ResourceClaimTemplate other"),
     }
+
+
+def test_a_class_of_the_text_is_known() -> None:
+    of_own = CLAIM.replace("gpu.nvidia.com}", "own.nvidia.com}") % "TimeSlicing"
+    own = (
+        "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: own.nvidia.com}\n"
+        "spec: {selectors: [{cel: {expression: device.driver == 'gpu.nvidia.com'}}]}\n"
+    )
+    assert "dra-class-unknown" in codes("dra-config", of_own)
+    assert "dra-class-unknown" not in codes("dra-config", of_own + own)
 
 
 @pytest.mark.parametrize("wrap", [lambda m: NAMESPACE + m, lambda m: m + POD])
 def test_the_config_map_of_a_kind_is_told_from_others(wrap) -> None:
     plugin, mig = config_map("a", "any", SLICED % 4), config_map("b", "config.yaml", MIG % ("x", 8))
     text = wrap(plugin + "---\n" + mig)
-    assert validate_text("device-plugin", text).verdict is Verdict.ACCEPT
-    codes = {f.code for f in validate_text("mig-parted", text, gpu="H100-80GB").findings}
-    assert codes == {"mig-layout-impossible"}
+    assert codes("device-plugin", text) == set()
+    assert codes("mig-parted", text, gpu="H100-80GB") == {"mig-layout-impossible"}
 
 
 def test_items_of_a_list_are_judged() -> None:
     item = (
         '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, '
-        '"data": {"any": "version: v2"}}'
+        '"data": {"any": "version: v2\\nsharing: {mps: {resources: []}}"}}'
     )
     listed = f'{{"apiVersion": "v1", "kind": "List", "items": [{item}]}}'
-    (problem,) = validate_text("device-plugin", listed).findings
-    assert problem.code == "device-plugin-version-unknown"
+    assert "device-plugin-version-unknown" in codes("device-plugin", listed)
 
 
 def test_select_finds_its_config_map() -> None:
     text = config_map("a", "config.yaml", MIG % ("old", 9)) + "---\n"
     text += config_map("b", "config.yaml", MIG % ("new", 7))
-    assert (
-        validate_text("mig-parted", text, gpu="A100-80GB", select="new").verdict is Verdict.ACCEPT
-    )
-    assert (
-        validate_text("mig-parted", text, gpu="A100-80GB", select="old").verdict is Verdict.REJECT
-    )
+    assert checked("mig-parted", text, gpu="A100-80GB", select="new").verdict == "accept"
+    assert checked("mig-parted", text, gpu="A100-80GB", select="old").verdict == "reject"
 
 
 def test_drivers_of_several_documents_are_judged_against_each_other() -> None:
     driver = "apiVersion: nvidia.com/v1alpha1\nkind: NVIDIADriver\nmetadata: {name: %s}\nspec: {}\n"
     text = NAMESPACE + driver % "a" + "---\n" + driver % "b"
-    (problem,) = validate_text("gpu-operator-values", text).findings
+    (problem,) = checked("gpu-operator-values", text).findings
     assert problem.code == "gpu-operator-driver-overlap"
-    assert problem.path == "documents[2].spec.nodeSelector"
-    assert "documents[1]" in problem.message
+    assert problem.path == "NVIDIADriver b spec.nodeSelector"
 
 
 def test_networks_beside_a_policy_are_judged() -> None:
@@ -96,23 +114,24 @@ def test_networks_beside_a_policy_are_judged() -> None:
         "apiVersion: mellanox.com/v1alpha1\nkind: MacvlanNetwork\nmetadata: {name: net}\n"
         "spec: {master: ens1, mode: router}\n"
     )
-    validated = validate_text("network-operator-values", NAMESPACE + network)
+    validated = checked("network-operator-values", NAMESPACE + network)
     assert [f.path for f in validated.findings if f.severity == "error"] == [
-        "documents[1].spec.mode"
+        "MacvlanNetwork net spec.mode"
     ]
 
 
+def test_pods_that_no_pool_of_the_text_holds_are_found() -> None:
+    found = codes("karpenter", text(pool(G6), job(containers=gpus(2))))
+    assert "gpu-pods-exceed-declared-pools" in found
+
+
 def test_a_manifest_without_the_object_says_so() -> None:
-    (problem,) = validate_text("mig-parted", NAMESPACE.removesuffix("---\n") + POD).findings
-    assert problem.code == "manifest-nothing-to-judge"
-    assert "Namespace, Pod" in problem.message
+    with pytest.raises(UnreadableDocumentError, match="no object of the text is of mig"):
+        checked("mig-parted", NAMESPACE.removesuffix("---\n") + POD)
 
 
 def test_what_is_no_object_is_still_not_read() -> None:
-    codes = {
-        f.code for f in validate_text("device-plugin", SLICED % 4 + "\n---\nnothing: 1").findings
-    }
-    assert codes == {"config-second-document"}
+    assert codes("device-plugin", SLICED % 4 + "\n---\nnothing: 1") == {"config-second-document"}
 
 
 def test_without_a_selection_every_config_is_judged() -> None:

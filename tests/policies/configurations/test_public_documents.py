@@ -5,15 +5,25 @@ The name of a test names the document's source; the expected result is that of i
 
 from typing import Any
 
-from gpufleet.findings import Severity
+from gpufleet.findings import Finding, Severity
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.check import check_file
+from gpufleet_policies.rules.settings import RuleSettings
+from tests.policies.objects import TODAY
 
 
 def problems(kind: str, text: str, **circumstances: Any) -> set[str]:
     """Codes of errors and warnings."""
     found = validate_text(kind, text, **circumstances).findings
     return {f.code for f in found if f.severity is not Severity.INFO}
+
+
+def checked(kind: str, text: str) -> tuple[Finding, ...]:
+    """Findings about the objects of a text."""
+    file = Input("file.yaml", content=text.encode())
+    return check_file(file, TODAY, RuleSettings(), kind=kind).findings
 
 
 def test_mig_parted_state_mig_manager_configmap_has_81_configs_and_none_is_selected() -> None:
@@ -57,7 +67,9 @@ def test_lcpu_club_gpu_time_slicing_config_has_a_key_for_each_node_label() -> No
         for key in ("t4", "a100")
     ]
     apart = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n---\n" + text % (1, 4)
-    assert problems("device-plugin", apart) == {"device-plugin-replicas-invalid"}
+    assert [one.code for one in checked("device-plugin", apart)] == [
+        "device-plugin-replicas-invalid"
+    ]
 
 
 def test_k8s_device_plugin_readme_mps_sets_no_root() -> None:
@@ -149,19 +161,18 @@ data: {%s: "DCGM_FI_DEV_GPU_UTIL, gauge, x"}
 def test_gpu_operator_1616_config_maps_of_a_policy_are_validated_with_it() -> None:
     """NVIDIA/gpu-operator#1616: the ConfigMap had `default-counters.csv`."""
     fine = POLICY % ("p", "any") + MAPS % (4, "dcgm-metrics.csv")
-    assert problems("gpu-operator-values", fine) == set()
+    assert not checked("gpu-operator-values", fine)
     text = POLICY % ("p", "all") + MAPS % (1, "default-counters.csv")
-    found = {(f.code, f.path) for f in validate_text("gpu-operator-values", text).findings}
-    assert found == {
-        ("gpu-operator-counters-key", "documents[2].data"),
-        ("gpu-operator-plugin-default-absent", "documents[0].spec.devicePlugin.config.default"),
+    assert {(f.code, f.path) for f in checked("gpu-operator-values", text)} == {
+        ("gpu-operator-counters-key", "ConfigMap counters data"),
+        ("device-plugin-default-absent", "ClusterPolicy p spec.devicePlugin.config.default"),
         (
             "device-plugin-replicas-invalid",
-            "documents[1].data.any: sharing.timeSlicing.resources[0].replicas",
+            "ConfigMap plugin data[any].sharing.timeSlicing.resources[0].replicas",
         ),
     }
     two = POLICY % ("a", "any") + "---\n" + POLICY % ("b", "any")
-    assert problems("gpu-operator-values", two) == {"gpu-operator-two-policies"}
+    assert {f.code for f in checked("gpu-operator-values", two)} == {"gpu-operator-two-policies"}
 
 
 def test_cloud_native_docs_82_mig_manager_data_is_text() -> None:

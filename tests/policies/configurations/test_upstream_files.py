@@ -13,8 +13,7 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import mig_parted
 from gpufleet.documents.reading import read_go
 from gpufleet.rules.rule import Verdict
-from gpufleet_policies.configurations.kinds import validate_text
-from gpufleet_policies.configurations.manifest import unwrapped
+from gpufleet_policies.configurations.kinds import unwrapped, validate_text
 
 CHARTS = Path(__file__).parents[4] / "shared" / "reference" / "charts"
 pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files in {CHARTS}")

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from gpufleet.findings import Severity
-from gpufleet_policies.configurations.kinds import validate_text
+from gpufleet.findings import Finding, Severity
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.check import check_file
+from gpufleet_policies.rules.settings import RuleSettings
+from tests.policies.objects import TODAY
 
 E, W = Severity.ERROR, Severity.WARNING
 
@@ -296,7 +299,7 @@ REPORTS = (
             "{key: karpenter.k8s.aws/instance-size, operator: In, values: [2xlarge]}]"
         )
         + pod(1),
-        ("nvidia.com/gpu", "amd"),
+        ("nvidia.com/gpu", "no pool declared here has GPUs"),
         W,
     ),
     Report(
@@ -352,9 +355,16 @@ REPORTS = (
 )
 
 
+def findings_of(report: Report) -> tuple[Finding, ...]:
+    file = Input("file.yaml", content=report.text.encode())
+    return check_file(
+        file, TODAY, RuleSettings(), kind=report.kind, **report.circumstances
+    ).findings
+
+
 def told(report: Report) -> bool:
     """Whether one finding of at least the severity has the words."""
-    found = validate_text(report.kind, report.text, **report.circumstances).findings
+    found = findings_of(report)
     enough = (E,) if report.severity is E else (E, W)
     return any(
         all(word in f"{f.path} {f.message} {f.fix}" for word in report.says)
@@ -365,7 +375,7 @@ def told(report: Report) -> bool:
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.source)
 def test_the_cause_is_reported(report: Report) -> None:
-    findings = validate_text(report.kind, report.text, **report.circumstances).findings
+    findings = findings_of(report)
     assert told(report) is not bool(report.missed), [str(finding) for finding in findings]
 
 

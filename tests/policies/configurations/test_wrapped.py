@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet_policies.commands.check import command
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import CheckedFile, CheckVerdict, check_file
@@ -69,7 +70,8 @@ def test_charts_of_other_kinds_are_listed():
     found = checked(release("fake-gpu-operator", "{mig: {strategy: mixd}}"))
     assert (found.findings, found.is_judged) == ((), False)
     assert "fake-gpu-operator" in found.not_judged[0].reason
-    assert not checked(release("network-operator", "{nfd: {enabled: 1}}")).findings
+    with pytest.raises(UnreadableDocumentError, match="use --as network-operator-values"):
+        checked(release("network-operator", "{nfd: {enabled: 1}}"))
 
 
 def test_configurations_inside_of_the_device_plugin_s_chart_are_judged():

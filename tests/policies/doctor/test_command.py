@@ -80,7 +80,8 @@ def test_nothing_looked_at_is_an_error(dump: str, said: str) -> None:
 
 def test_a_call_without_a_dump_is_a_usage_error() -> None:
     assert run().exit_code == 2
-    assert "--collect" in run().output
+    assert run("x", "--live").exit_code == 2
+    assert "--live only" in run("x", "--context", "y").output
 
 
 def test_what_is_collected_has_no_secrets() -> None:

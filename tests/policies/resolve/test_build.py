@@ -66,7 +66,7 @@ def test_what_is_not_resolved_is_named(tmp_path: Path) -> None:
     text += "patches: [{target: {kind: Pod}, patch: '{kind: Pod}'}, {path: p.yaml}]\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
     write(tmp_path, {"kustomization.yaml": text, "p.yaml": pod})
-    assert [(one.place, one.reason.rpartition("/")[2]) for one in built(tmp_path).problems] == [
+    assert [(one.object, one.reason.rpartition("/")[2]) for one in built(tmp_path).problems] == [
         ("resources[0]", "base?ref=v1 is on another machine, which an audit does not access"),
         ("resources[1]", "missing.yaml: No such file or directory"),
         ("patches[1]", "Pod a, its object, is missing"),

@@ -1,6 +1,7 @@
 """The command and its pictures, on fleets of public reports."""
 
 import json
+import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -186,6 +187,14 @@ def test_windows_without_time_are_refused() -> None:
         assert any("is not before until" in f.message for f in result.findings), part
     with pytest.raises(ValueError, match="has no time"):
         calendar_of((), moment("01"), moment("01"))
+
+
+def test_pictures_are_well_formed(tmp_path: Path) -> None:
+    promise = {"team": "research", "gpus": 40, "until": "2026-12-27T11:30:00Z"}
+    data = block_fleet(block_pool(commitments=[promise]))
+    picture = run(tmp_path, data, "--at", "2026-12-01", "--format", "svg").stdout
+    boxes = [one for one in ET.fromstring(picture).iter() if one.tag.endswith("rect")]
+    assert len(boxes) >= 30 * 2
 
 
 def test_rendered_limits_follow_the_moment(tmp_path: Path) -> None:

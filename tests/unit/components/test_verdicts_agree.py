@@ -7,8 +7,6 @@ the audit of the declaration refuse every declaration that compile refuses.
 
 import json
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
-from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
@@ -33,6 +31,7 @@ from tests.unit.components.random_options import EKS, GKE, KARPENTER
 from tests.unit.components.random_own_hardware import CONNECTIONS as OWN
 from tests.unit.components.random_own_hardware import own_fleets
 
+SETTINGS = read_settings({})
 PLACES = {**CONNECTIONS, **OPENSHIFT, **OWN}
 
 
@@ -50,12 +49,9 @@ def refused_by_component(run: Any, document: dict[str, Any]) -> set[str]:
 
 
 def refused_by_audit(files: dict[str, str]) -> set[str]:
-    with TemporaryDirectory() as folder:
-        for name, text in files.items():
-            file = Path(folder, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        found = audit(find_inputs([folder]), read_settings({}), TODAY)
+    inputs = [Input(name, content=text.encode()) for name, text in sorted(files.items())]
+    found = audit(inputs, SETTINGS, TODAY)
+    assert not found.unread
     return {one.code for one in found.findings if one.severity.value == "error"}
 
 

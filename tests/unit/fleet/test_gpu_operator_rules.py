@@ -81,7 +81,7 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
             {"values": {"devicePlugn": {"enabled": True}}},
             "config-key-misspelt",
             "addons.gpuOperator.values.devicePlugn",
-            "ignores it",
+            "what it declares does not happen",
         ),
         (
             {"driver": {"precompiled": True, "version": "595.91.07"}},

@@ -21,7 +21,7 @@ from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.pod_request import claiming_pod_spec
 from gpufleet_policies.configurations.kinds import validate_text
-from gpufleet_policies.readers.claims import claim_from
+from gpufleet_policies.readers.claims import claim as claims_of
 from tests.unit.platforms.openshift.clouds import AWS_CHAT, GCP_SLICES
 from tests.unit.platforms.openshift.clouds import declaration as on_openshift
 
@@ -115,7 +115,7 @@ def test_the_schemas_see_the_difference() -> None:
 def test_audit_reads_the_same_requests_in_both_versions() -> None:
     def read(version: str) -> list[tuple[Any, ...]]:
         (claim,) = claims(fleet(version, {}))
-        found = claim_from(claim, Locator("ResourceClaimTemplate", "lab", "x"), "resource.k8s.io")
+        (found,) = claims_of(claim, Locator("ResourceClaimTemplate", "lab", "x"))
         assert isinstance(found, DeviceClaim)
         return [
             (r.name, r.device_class.value, r.count.value, r.selectors.value, r.allocation.value)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpufleet.catalogue import load
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet.render.slots import draw_partition, draw_slots, indices, slot_segments
-from gpufleet.render.slots_svg import draw_partition_svg, draw_placement_svg
+from gpufleet.render.slots_svg import NARROW, draw_partition_svg, draw_placement_svg
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
 
@@ -94,10 +94,11 @@ def test_texts_are_escaped() -> None:
     ElementTree.fromstring(picture)
 
 
-def test_every_label_is_in_its_box() -> None:
+def test_a_narrow_picture_has_every_label_in_its_box() -> None:
     """A letter of 13 px has 7 at most, one of 11 px 6, one of 9 px 5 (Chromium, system-ui)."""
     for name in DECLARATIONS:
-        root = ElementTree.fromstring(draw_partition_svg(*pool(name), f"pool {name}"))
+        root = ElementTree.fromstring(draw_partition_svg(*pool(name), f"pool {name}", NARROW))
+        assert root.get("viewBox", "").split()[2] == str(NARROW)
         for group in root.iter(f"{SVG}g"):
             box = group.find(f"{SVG}rect")
             assert box is not None

@@ -14,7 +14,7 @@ _UTILISATION = re.compile(
 )
 _NOT_ON_MIG = re.compile(r"DCGM_FI_DEV_(GPU|MEM_COPY|ENC|DEC)_UTIL", re.IGNORECASE)
 _OF_PODS = re.compile(
-    r"DCGM_FI_|vllm:|vllm_(num|kv|gpu|time|inter|e2e|request|prompt|generation|prefix)_|tgi_|"
+    r"DCGM_FI_|vllm(_omni)?:|vllm_(num|kv|gpu|time|inter|e2e|request|prompt|generation|prefix)_|tgi_|"
     r"sglang[:_](?!router)|nv_inference_|gpu[:_](engine|tensor|memory)_",
     re.IGNORECASE,
 )

@@ -23,9 +23,8 @@ from gpufleet.platforms.eks.bottlerocket import (
 from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
-from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.registered import registered, requirement_class
-from gpufleet.platforms.eks.rules import validate_eks
+from gpufleet.platforms.eks.rules import validate_eks, validate_karpenter
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import image_family
 from gpufleet.spec.capacity import Capacity

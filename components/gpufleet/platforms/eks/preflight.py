@@ -210,8 +210,9 @@ def ask_access(
     if automatic and pools and addons.karpenter.ours:
         answers.findings.append(_finding("karpenter-beside-auto-mode/asked", cluster=name))
     if bound and not automatic:  # Auto Mode has the agent built in
-        known = {"cluster": name, "agent": AGENT, "bound": " and ".join(bound)}
-        aws.answer("addon", _finding("pod-identity-agent-missing", **known), name=name, addon=AGENT)
+        who = " and ".join(bound)
+        missing = _finding("pod-identity-agent-missing", cluster=name, agent=AGENT, bound=who)
+        aws.answer("addon", missing, name=name, addon=AGENT)
 
 
 def _entry(

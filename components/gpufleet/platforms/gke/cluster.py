@@ -92,7 +92,11 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         wired = {**rendered["cluster"], "network": network.id, "subnetwork": subnetwork.id}
         outputs = ("endpoint", "masterAuth")
         cluster = made.made(gcp.CLUSTER, "cluster", wired, *on, outputs=outputs)
-        pool = {**project, **rendered["systemPool"], "cluster": cluster.output("name")}
+        pool: dict[str, Any] = {
+            **project,
+            **rendered["systemPool"],
+            "cluster": cluster.output("name"),
+        }
         pool["nodeConfig"]["serviceAccount"] = email
         system = made.made(NODE_POOL, "system", pool, nat, *rights)
         endpoint = cluster.output("endpoint")

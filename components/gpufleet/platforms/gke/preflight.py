@@ -180,7 +180,9 @@ def ask_reservation(
         )
         return
     place = {"project": project, "zone": zone, "name": name}
-    missing = _finding("reservation-not-found", path, **place, found=reserved.id)
+    missing = _finding(
+        "reservation-not-found", path, project=project, zone=zone, name=name, found=reserved.id
+    )
     found: Any = google.answer("reservation", missing, path=path, question=question, **place)
     if found is None:
         return

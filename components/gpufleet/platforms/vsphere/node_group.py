@@ -14,7 +14,6 @@ from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.declarations import compiled_pool
-from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (
     PoolMachine,
     keys_of,
@@ -25,6 +24,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     place_inputs,
     pool_machines,
 )
+from gpufleet.platforms.vsphere.node_join import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet_vcenter.adapters import ADAPTERS
 from gpufleet_vcenter.guest_data import META_DATA_KEYS

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from gpufleet.documents.shapes import is_list, mapping
 from gpufleet.findings import Finding
 from gpufleet.findings.waiver import Waiver, WaiverKind
 from gpufleet.messages import json_text
@@ -38,17 +39,12 @@ def read_baseline(path: Path) -> Counter[str]:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
         raise UnreadableBaselineError(f"{path}: not valid JSON: {problem}") from None
-    fields = cast("dict[str, Any]", document if isinstance(document, dict) else {})
-    rows = fields.get("findings")
-    if not isinstance(rows, list) or fields.get("version") != VERSION:
+    rows = mapping(document).get("findings")
+    if not is_list(rows) or mapping(document).get("version") != VERSION:
         raise UnreadableBaselineError(
             f"{path}: no baseline of version {VERSION}; write one with --write-baseline"
         )
-    found = [
-        cast("dict[str, Any]", row).get("fingerprint")
-        for row in cast("list[Any]", rows)
-        if isinstance(row, dict)
-    ]
+    found = [mapping(row).get("fingerprint") for row in rows]
     return Counter(one for one in found if isinstance(one, str))
 
 

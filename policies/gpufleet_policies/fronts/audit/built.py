@@ -19,7 +19,6 @@ from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take, take_built
-from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import LISTS, camel_keys
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import holds_unknown
@@ -30,9 +29,10 @@ from gpufleet_policies.resolve.build import build
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.hcl import Block
 from gpufleet_policies.resolve.terraform_files import Configuration
-from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
+from gpufleet_policies.resolve.tree import Tree, UnresolvedError, closure, plain
 from gpufleet_policies.resolve.written_lines import Entries, Located, WrittenLines
 from gpufleet_policies.wrappers.files import is_kustomization_file
+from gpufleet_policies.wrappers.judged import Unjudged
 
 _NODES = re.compile(r"node_?(?:group|pool)(?:_v\d+)?$")
 """Resources of any provider that make nodes."""
@@ -46,18 +46,7 @@ def with_resources(readings: Sequence[Reading]) -> Sequence[Reading]:
     if not files:
         return readings
     found = Configuration(files)
-    result = [
-        reading
-        if reading.hcl is None
-        else replace(
-            reading,
-            facts=list(reading.facts),
-            sources=list(reading.sources),
-            not_judged=list(reading.not_judged),
-            hcl=None,
-        )
-        for reading in readings
-    ]
+    result = [one if one.hcl is None else replace(copied(one), hcl=None) for one in readings]
     by_name = {plain(reading.name): reading for reading in result}
     for one in found.resources():
         reading = by_name[one.file]
@@ -76,8 +65,7 @@ def with_resources(readings: Sequence[Reading]) -> Sequence[Reading]:
             reading.not_judged.append(left)
     for problem in dict.fromkeys(found.problems):
         reading = by_name[problem.file]
-        left = Unjudged(reading.name, problem.line, problem.object, "terraform", problem.reason)
-        reading.not_judged.append(left)
+        reading.not_judged.append(replace(problem, file=reading.name))
     return result
 
 
@@ -227,9 +215,7 @@ def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
     # Its own releases stay; its patches are carried out.
     reading.not_judged = [one for one in reading.not_judged if one.what != "patch"]
     reading.unopened = [one for one in reading.unopened if one[0].release.held is None]
-    for one in dict.fromkeys(built.problems):
-        unjudged = Unjudged(one.file, one.line, one.place, "overlay", one.reason)
-        reading.not_judged.append(unjudged)
+    reading.not_judged += dict.fromkeys(built.problems)
     for one in built.objects:
         if one.problem:
             name = f"{one.kind} {one.name}"
@@ -286,19 +272,11 @@ class _Graph:
         return [] if reading is None else [*reading.facts, *(one for one, _ in reading.unopened)]
 
     def _closure(self, root: str) -> tuple[set[str], set[str], bool]:
-        folders, files, outside = {root}, set[str](), False
-        waiting = [root]
-        while waiting:
-            for target in self._targets[waiting.pop()]:
-                if target in self.at:
-                    if target not in folders:
-                        folders.add(target)
-                        waiting.append(target)
-                elif target in self._named:
-                    files.add(target)
-                else:
-                    outside = outside or _is_more(target)
-        return folders, files, outside
+        """Folders and files of a kustomization, and whether more objects are outside of the run."""
+        reached = closure(root, self._targets)
+        folders = reached & self.at.keys()
+        files = (reached & self._named.keys()) - folders
+        return folders, files, any(map(_is_more, reached - folders - files))
 
 
 def _inflates(reading: Reading) -> bool:

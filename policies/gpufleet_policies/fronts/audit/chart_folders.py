@@ -14,7 +14,6 @@ from gpufleet.findings.locator import Locator
 from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.built import emptied
 from gpufleet_policies.fronts.audit.reading import OF_GPUS, Reading, take_built
-from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.resolve.charts import (
     SECONDS_OF_RUN,
     dependencies,
@@ -27,6 +26,7 @@ from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, start_of
 from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.charts import is_values_file, known_chart
+from gpufleet_policies.wrappers.judged import Unjudged
 
 _OF_GITOPS = (b"argoproj.io/", b"helm.toolkit.fluxcd.io/", b"kustomize.toolkit.fluxcd.io/")
 """API groups of objects that install charts or folders."""

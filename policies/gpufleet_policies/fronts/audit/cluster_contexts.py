@@ -89,8 +89,8 @@ def contexts_of(
     clusters = clusters_of(readings, rules)
     found = _Contexts(readings, whole)
     remote: dict[str, RuleContext] = {}
-    if len(clusters) == 1 and not _names_other_clusters(readings):
-        every = [(index, fact) for index, one in enumerate(readings) for fact in one.facts]
+    every = [(index, fact) for index, one in enumerate(readings) for fact in one.facts]
+    if len(clusters) == 1 and not any(fact.locator.cluster for _, fact in every):
         found.add(range(len(readings)), every, None, whole)
     else:
         named = frozenset(i for i, reading in enumerate(readings) if reading.named)
@@ -181,10 +181,6 @@ def _view(contexts: Sequence[RuleContext], remote: dict[str, RuleContext]) -> Vi
         return [remote[fact.locator.cluster]] if fact.locator.cluster in remote else contexts
 
     return view
-
-
-def _names_other_clusters(readings: Sequence[Reading]) -> bool:
-    return any(fact.locator.cluster for reading in readings for fact in reading.facts)
 
 
 def _among(facts: tuple[Any, ...], whole: RuleContext, more: RuleContext | None) -> RuleContext:

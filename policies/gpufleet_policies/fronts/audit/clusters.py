@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.readers.rendered import rendered_root
-from gpufleet_policies.resolve.tree import plain, start_of
+from gpufleet_policies.resolve.tree import closure, plain, start_of
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 from gpufleet_policies.wrappers.links import GitOpsLink
 
@@ -67,15 +67,13 @@ class _Graph:
             for link in reading.links:
                 if link.from_root:
                     self._follow(link, index, holders.get(index, []))
-        for folder in {found for name in self._names if (found := _by_rule(name, rules))}:
-            rule = ("rule", folder)
-            self._edges[rule] = set(self._below(folder))
-            self._members[rule] = set()
-            self._certain.add(rule)
-        for folder in {root for one in readings if (root := rendered_root(one.name, one.facts))}:
-            self._edges[("rendered", plain(folder))] = set(self._below(plain(folder)))
-            self._members[("rendered", plain(folder))] = set()
-            self._certain.add(("rendered", plain(folder)))
+        certain = {("rule", found) for name in self._names if (found := _by_rule(name, rules))}
+        roots = (rendered_root(one.name, one.facts) for one in readings)
+        certain |= {("rendered", plain(root)) for root in roots if root}
+        for node in certain:
+            self._edges[node] = set(self._below(node[1]))
+            self._members[node] = set()
+        self._certain |= certain
 
     def _read_kustomization(self, folder: str, index: int, links: Iterable[GitOpsLink]) -> set[int]:
         node = ("kustomization", folder)
@@ -122,30 +120,21 @@ class _Graph:
 
     def clusters(self) -> list[FilesOfCluster]:
         """Closures of the nodes that nothing else brings along."""
-        reached = {target for targets in self._edges.values() for target in targets}
+        targets = {target for targets in self._edges.values() for target in targets}
         order = sorted(self._members)
-        roots = [node for node in order if node not in reached]
+        roots = [node for node in order if node not in targets]
         seen: set[Node] = set()
         found: list[FilesOfCluster] = []
         # Nodes that only refer to each other have no root: the first one represents all.
         for node in (*roots, *order):
             if node in seen:
                 continue
-            closure = self._closure(node)
-            seen |= closure
-            members = frozenset(i for one in closure for i in self._members.get(one, ()))
+            reached = closure(node, self._edges)
+            seen |= reached
+            members = frozenset(i for one in reached for i in self._members.get(one, ()))
             if members:
-                certain = not self._certain.isdisjoint(closure)
+                certain = not self._certain.isdisjoint(reached)
                 found.append(FilesOfCluster(node[1], members, certain))
-        return found
-
-    def _closure(self, root: Node) -> set[Node]:
-        found, waiting = {root}, [root]
-        while waiting:
-            for target in self._edges.get(waiting.pop(), ()):
-                if target not in found:
-                    found.add(target)
-                    waiting.append(target)
         return found
 
 

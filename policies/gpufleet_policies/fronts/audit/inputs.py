@@ -50,26 +50,22 @@ def find_inputs(
         if path == STANDARD_INPUT:
             found.setdefault(path, Input(path))
         elif Path(path).is_dir():
-            root = _identity(path)
+            root = _identity(path).removesuffix(os.sep) + os.sep
             for name, identity in _below(path):
-                outside = "" if _is_below(identity, root) else _LEADS_OUT
+                outside = "" if identity.startswith(root) else _LEADS_OUT
                 found.setdefault(identity, Input(name, named=False, refused=outside))
         elif Path(path).exists():
             found.setdefault(_identity(path), Input(path))
         else:
             raise FileNotFoundError(2, "No such file or directory", path)
-    return [one for one in found.values() if _is_chosen(one.name, include, exclude)]
-
-
-def _is_chosen(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    return (not include or matches(name, include)) and not matches(name, exclude)
+    return [
+        one
+        for one in found.values()
+        if (not include or matches(one.name, include)) and not matches(one.name, exclude)
+    ]
 
 
 _LEADS_OUT = "a link to a file outside the folder; name the file itself to read it"
-
-
-def _is_below(identity: str, root: str) -> bool:
-    return identity.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
 def _below(folder: str) -> Iterator[tuple[str, str]]:

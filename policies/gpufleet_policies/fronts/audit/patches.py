@@ -45,9 +45,13 @@ def object_patches(
             locator = one.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
-        ObjectPatch(file, line, name, _rules(findings), _operations(findings))
+        ObjectPatch(file, line, name, _codes(findings), _operations(findings))
         for (file, line, name), findings in found.items()
     ]
+
+
+def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.code for one in findings))
 
 
 def offered(one: Finding) -> tuple[Operation, ...]:
@@ -62,10 +66,6 @@ def _ends_runs(operation: Operation) -> bool:
     if isinstance(value, Mapping):
         written.update(str(key) for key in cast("Mapping[Any, Any]", value))
     return operation["op"] != "remove" and not ENDS_RUNS.isdisjoint(written)
-
-
-def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.code for one in findings))
 
 
 def _operations(findings: Iterable[Finding]) -> tuple[Operation, ...]:

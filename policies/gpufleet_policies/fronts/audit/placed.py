@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet.cluster.release_values import steps_of
 from gpufleet.findings import Finding
+from gpufleet_policies.resolve.json_patch import pointer_keys
 from gpufleet_policies.resolve.layers import Layers
 from gpufleet_policies.resolve.written_lines import Located
 
@@ -44,8 +45,7 @@ def _deepest(finding: Finding, located: Callable[..., Any], document: Located) -
 
 def pointer_steps(pointer: str) -> list[str | int]:
     """The steps of an RFC 6901 pointer; numbers could be indices."""
-    steps = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return [int(step) if step.isdecimal() else step for step in steps]
+    return [int(key) if key.isdecimal() else key for key in pointer_keys(pointer)]
 
 
 def fingerprint(finding: Finding) -> str:

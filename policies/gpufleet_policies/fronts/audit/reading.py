@@ -17,11 +17,10 @@ from gpufleet.documents.shapes import mapping
 from gpufleet.messages import message, one_line
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
-from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
+from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.document_text import each_document, json_documents, read_documents
 from gpufleet_policies.readers.documents import (
-    Facts,
     facts_of_document,
     is_known,
     is_operation,
@@ -33,7 +32,7 @@ from gpufleet_policies.resolve.made import Made
 from gpufleet_policies.resolve.written_lines import Located, WrittenLines, written_lines
 from gpufleet_policies.wrappers.files import is_kustomization, is_kustomization_file
 from gpufleet_policies.wrappers.holders import Holder, holders_of
-from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.wrappers.judged import NotJudged, Unjudged, UnopenedRelease
 from gpufleet_policies.wrappers.links import GitOpsLink, links_of
 
 _CHUNK = 1 << 20
@@ -146,7 +145,14 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool, takes
         lines = lines or written_lines(_declared(document))
         return lines
 
-    given = take(reading, _facts(document, one.name), located, one.name)
+    facts = facts_of_document(
+        document.data,
+        one.name,
+        line=document.line,
+        written=document.written,
+        above=document.comment,
+    )
+    given = take(reading, facts, located, one.name)
     data = mapping(document.data)
     reading.beside += not given and is_known(data)
     if takes and given and "kind" in data:
@@ -295,9 +301,3 @@ def _members(document: Document) -> Iterator[Document]:
             yield document.member(steps, member)
     else:
         yield document
-
-
-def _facts(document: Document, name: str) -> Facts:
-    return facts_of_document(
-        document.data, name, line=document.line, written=document.written, above=document.comment
-    )

@@ -28,12 +28,12 @@ from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_environments, with_open_releases
-from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.resolve.tree import Tree, plain
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import validate
+from gpufleet_policies.wrappers.judged import Unjudged
 
 
 class EndedEarlyError(RuntimeError):

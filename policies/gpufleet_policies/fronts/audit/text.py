@@ -8,7 +8,7 @@ from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit import unjudged
 from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.patches import offered
-from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
+from gpufleet_policies.fronts.audit.ranked import ranked
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.money.attribution import totals
 
@@ -46,7 +46,8 @@ def as_text(
                 yield ""
             file = one.file
             yield style("standard input" if file == "-" else one_line(file), "strong")
-        yield from _object(one, style, width)
+        for found in one.findings:
+            yield from _finding(found, style, width)
     if shown:
         yield ""
     if len(shown) < len(objects):
@@ -84,11 +85,6 @@ def waived_lines(waived: Sequence[Finding], style: Style) -> Iterator[str]:
         yield f"{style('waived', 'faint')} {place}: {one.waiver}"
     if len(waived) > MOST_WAIVED:
         yield f"waived: {len(waived) - MOST_WAIVED:,} more; --format json lists all"
-
-
-def _object(ranked_object: RankedObject, style: Style, width: int | None) -> Iterator[str]:
-    for one in ranked_object.findings:
-        yield from _finding(one, style, width)
 
 
 def _finding(one: Finding, style: Style, width: int | None) -> Iterator[str]:

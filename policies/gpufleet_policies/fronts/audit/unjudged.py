@@ -3,37 +3,18 @@
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from gpufleet.cluster.release_values import steps_of
 from gpufleet.messages import message, one_line
 from gpufleet_policies.resolve.written_lines import Located
-from gpufleet_policies.wrappers.judged import NotJudged
+from gpufleet_policies.wrappers.judged import NotJudged, Unjudged
 
 with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
     KINDS = {row["what"]: (row["one"], row["several"]) for row in csv.DictReader(_file)}
 """Kind of reason -> what one such thing, and several, are called."""
 
 _SHOWN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Unjudged:
-    """One object or document that no rule validated, or only in part."""
-
-    file: str
-    line: int
-    """Counted from 1; 0: the whole file."""
-    object: str
-    what: str
-    """A key of KINDS."""
-    reason: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
 
 
 def left_out(fact: NotJudged, document: Located, file: str) -> Unjudged:

@@ -5,11 +5,12 @@ import json
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.schemas.problems import SchemaProblemKind
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
@@ -24,25 +25,25 @@ MOST = 6_000 if CHANGED else examples(6_000)
 """Mutations of one definition that are tried; of more, a sample with a fixed seed."""
 
 
+def problems(document: dict[str, Any]) -> list[SchemaProblem]:
+    """Problems by the definition; the smallest object may be one that the vendor's code refuses."""
+    found = schema_problems(document)
+    return [one for one in found if one.kind is not SchemaProblemKind.REFUSED]
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if name != OTHER_COPY] or [None])
 def test_no_mutation_of_a_definition_is_accepted(name: str | None) -> None:
     if name is None:
         pytest.skip(f"the vendors' definitions are not next to the checkout ({UPSTREAM})")
     for definition in definitions([UPSTREAM / name]):
         assert definition.kind in schema_kinds()[definition.api_version]
-        # The smallest ScaledObject has a trigger of a type that no scaler has.
-        given = schema_problems(smallest(definition))
-        assert {one.kind for one in given} <= {SchemaProblemKind.REFUSED}
+        assert problems(smallest(definition)) == []
         found = list(mutations(definition))
         if len(found) > MOST:
             found = random.Random(16).sample(found, MOST)
         kinds = Counter(one.what for one in found)
         assert kinds["type"] + kinds["bound"] + kinds["enum"] > 0
-        accepted = [
-            str(one)
-            for one in found
-            if all(problem in given for problem in schema_problems(one.document))
-        ]
+        accepted = [str(one) for one in found if not problems(one.document)]
         assert accepted == []
 
 
