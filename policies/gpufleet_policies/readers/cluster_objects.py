@@ -73,38 +73,9 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
                 what="dcgm-exporter",
                 blind=f"{place}[{index}].volumeMounts" if _is_blind(container) else "",
             )
-            if locator.kind == "DaemonSet" and not _is_of_chart(document):
-                yield _exporter_program(document, container, locator, f"{place}[{index}]")
             return
         if isinstance(image, str) and locator.kind == "DaemonSet" and _PLUGIN.search(image):
             yield from _device_plugin(document, container, locator, f"{place}[{index}]")
-
-
-def _is_of_chart(document: dict[str, Any]) -> bool:
-    metadata = mapping(document.get("metadata"))
-    helm = mapping(metadata.get("labels")).get("app.kubernetes.io/managed-by") == "Helm"
-    return helm or bool(metadata.get("ownerReferences"))
-
-
-def _exporter_program(
-    document: dict[str, Any], container: Any, locator: Locator, place: str
-) -> Program:
-    """The exporter as a separate DaemonSet: its options under the names of its chart's values. Its
-    release is the second one of the image's tag, 4.6.0 of 4.4.1-4.6.0-ubuntu22.04."""
-    tag = re.search(r"dcgm-exporter:(?:[\d.]+-)?(\d+\.[\d.]+)", str(container["image"]))
-    pods = mapping(inside(document, "spec.template.spec"))
-    names = {"resources": "resources", "env": "extraEnv", "args": "arguments"}
-    given = {name: inside(container, key) for key, name in names.items()}
-    given["tolerations"] = pods.get("tolerations")
-    return Program(
-        locator=locator,
-        annotations=known_texts(inside(document, "metadata.annotations")),
-        name="dcgm-exporter",
-        release=fact(tag and tag[1], text, f"{place}.image"),
-        values={"plain": True, "serviceMonitor": {"enabled": False}}
-        | {name: one for name, one in given.items() if one is not None},
-        place=place,
-    )
 
 
 def _rendered(document: dict[str, Any]) -> tuple[str | None, Fact[str]]:
@@ -147,9 +118,8 @@ def _device_plugin(
     strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
     pods = mapping(inside(document, "spec.template.spec"))
     tag = re.search(r"(?<!sha256):([^/@:]+)(?:@|$)", str(container["image"]))
-    kept = ("nodeSelector", "affinity", "runtimeClassName")
-    values: dict[str, Any] = {key: pods.get(key) or {} for key in kept} | {"arguments": words}
-    values["tolerations"] = items(pods.get("tolerations"))
+    values = {k: pods.get(k) or {} for k in ("nodeSelector", "affinity", "runtimeClassName")}
+    values |= {"tolerations": items(pods.get("tolerations")), "arguments": words}
     given = Program(
         locator=locator,
         annotations=known_texts(metadata.get("annotations")),

@@ -26,15 +26,6 @@ _ONE_PART = {f"{CONTAINER}.resources.limits": {"nvidia.com/gpu": 1, "nvidia.com/
 _SLICE = {f"{CONTAINER}.resources.limits": {"nvidia.com/mig-1g.10gb": 1}}
 
 
-def exporter(memory: str) -> Thing:
-    image = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.6.0-ubuntu22.04"
-    container = {"name": "e", "image": image, "resources": {"limits": {"memory": memory}}}
-    labels = {"app": "exporter"}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    spec = {"selector": {"matchLabels": labels}, "template": template}
-    return of_kind("DaemonSet", "apps/v1", "exporter", spec, namespace="monitoring")
-
-
 _NO_GPU = {f"{CONTAINER}.resources.limits": {"memory": "32Gi"}}
 _NVIDIA = {"spec.template.spec.runtimeClassName": "nvidia"}
 _BLACKWELL = {"nvidia.com/mig.capable": "true", "nvidia.com/gpu.present": "true"}
@@ -171,14 +162,6 @@ CASES = (
         "names no runtimeClassName, and Release gpu/nvidia-device-plugin needs",
         ADVICE,
         alongside=(plugin({"runtimeClassName": "nvidia"}),),
-    ),
-    # pytorch/ci-infra#799: the exporter as a DaemonSet of one's own.
-    Case(
-        "exporter-memory-too-small",
-        exporter("1Gi"),
-        exporter("256Mi"),
-        "may take 256Mi",
-        ADVICE,
     ),
     Case(
         "exporter-memory-too-small",
