@@ -106,10 +106,10 @@ CASES = (
             ),
             (f"{VLLM}0.12.0", f"{VLLM}0.13.0", ("--task", "embed"), "v0.13.0 with --task,"),
             (
-                f"{VLLM}0.12.0",
-                f"{VLLM}0.13.0",
+                f"{VLLM}0.16.0",
+                f"{VLLM}0.17.1",
                 ("--disable-log-requests",),
-                "v0.13.0 with --disable-log-requests,",
+                "v0.17.1 with --disable-log-requests,",
             ),
             (f"{VLLM}0.17.1", f"{VLLM}0.18.0", ("--swap_space=16",), "v0.18.0 with --swap-space,"),
             (f"{VLLM}0.11.0", f"{VLLM}0.13.0", ("--rope-scaling={}",), "with --rope-scaling,"),
