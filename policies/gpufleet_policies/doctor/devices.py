@@ -41,10 +41,7 @@ class OfferedDevice:
         self.node = node
         inner = {**raw, **mapping(raw.get("basic"))}
         self.variable: dict[str, Any] = {"driver": driver}
-        for kind, read in (
-            ("attributes", _plain),
-            ("capacity", lambda one: {"quantity": str(_amount(one))}),
-        ):
+        for kind, read in (("attributes", _plain), ("capacity", _quantity)):
             found: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
             for name, value in mapping(inner.get(kind)).items():
                 domain, _, short = name.rpartition("/")
@@ -63,6 +60,10 @@ def _plain(given: Any) -> Any:
 
 def _amount(value: Any) -> Fraction:
     return quantity(str(mapping(value).get("value", value))) or Fraction(0)
+
+
+def _quantity(value: Any) -> dict[str, str]:
+    return {"quantity": str(_amount(value))}
 
 
 def _counters(pool: str, groups: list[dict[str, Any]], named: str) -> Counters:

@@ -118,8 +118,8 @@ def _device_plugin(
     strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
     pods = mapping(inside(document, "spec.template.spec"))
     tag = re.search(r"(?<!sha256):([^/@:]+)(?:@|$)", str(container["image"]))
-    values = {k: pods.get(k) or {} for k in ("nodeSelector", "affinity", "runtimeClassName")}
-    values |= {"tolerations": items(pods.get("tolerations")), "arguments": words}
+    values: dict[str, Any] = {"tolerations": items(pods.get("tolerations")), "arguments": words}
+    values |= {k: pods.get(k) or {} for k in ("nodeSelector", "affinity", "runtimeClassName")}
     given = Program(
         locator=locator,
         annotations=known_texts(metadata.get("annotations")),
