@@ -33,7 +33,9 @@ def neighbours(case: Case) -> Iterator[tuple[str, Thing, tuple[Thing, ...]]]:
         yield "annotated", _annotated(case.good), beside
     # A program may declare an object again, in another file or for another cluster.
     yield "twice", case.good, (*beside, case.good)
-    for kind in FORMS if case.good.properties.get("kind") in ("Deployment", "Job") else ():
+    own = case.good.properties
+    of_batch_or_apps = own.get("kind") in ("Deployment", "Job") and "template" in own["spec"]
+    for kind in FORMS if of_batch_or_apps else ():
         yield kind, _as(kind, case.good.properties), beside
 
 

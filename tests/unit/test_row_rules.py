@@ -124,6 +124,8 @@ RAW = {"a": {"b": "c"}, "set": {"c", "e"}, "frozen": frozenset("d")}
         ({"box.parts.*.size": {"other": [1, 5]}}, False),
         ({"box.parts.0.parts.*.size": 5}, False),
         ({"box.parts.0.parts.*.size": {"not": 5}}, True),
+        ({"box.parts.0.parts.*.size": {"not above": 1}}, True),
+        ({"box.parts.0.parts.*.size": {"other": [1]}}, False),
         ({"raw.z": {"not above": 1}}, False),
         ({"raw.z": {"not below": 1}}, False),
         ({"raw.z": {"other": [1]}}, False),

@@ -14,7 +14,8 @@ them, `#` their number. What lies below a field that is not set is null. A condi
 list of allowed values, or a mapping of tests (`TESTS`, `not` and `given`), which must all hold; a
 text that begins with `=` is another path. Of `*` one entry must pass; with `not` none may be equal.
 Null is a value for `is`, `not` and `given` alone. No other test, and no negated one (`not above`),
-holds for null or for a path that gives null as the limit: what is not known is no violation.
+holds for null or for a path that gives null as the limit: what is not known is no violation. Of no
+entries none passes, which is known.
 """
 
 import re
@@ -122,7 +123,7 @@ def _passes(subjects: Subjects, path: str, condition: Any) -> bool:
         if isinstance(limit, str) and limit.startswith("="):
             wanted = value_of(subjects, limit[1:])
         test, negated, of_null = _test(name)
-        if not of_null and (not known or wanted is None):
+        if not of_null and (wanted is None or (entries and not known)):
             return False
         if any(test(one, wanted) for one in (entries if of_null else known)) is negated:
             return False

@@ -93,7 +93,7 @@ def _validated(
 ) -> Iterator[Finding]:
     named = names_pool(group) or any(key in group.node_labels for key in INSTANCE_TYPE_LABELS)
     pools = () if context.fleet or named or resource != GPU else all_pools(context)
-    if pools and all(pool.is_certainly_not_gpu for pool in pools):
+    if pools and group.node_labels_known and all(pool.is_certainly_not_gpu for pool in pools):
         names = ", ".join(pool.name for pool in pools)
         yield exceed.say(group.where, case="none", asked=asked, names=names, at_most=Level.ADVISORY)
         return

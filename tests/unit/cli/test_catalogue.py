@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 60, "mig": 129, "instances": 165, "prices": 332, "models": 73, "charts": 18,
-    "images": 25, "sources": 246, "engines": 4, "drivers": 39, "offers": 83,
+    "images": 25, "sources": 248, "engines": 4, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 
