@@ -142,9 +142,9 @@ def object_locator(
     document: dict[str, Any], name: str = "", urn: str = "", path: str = "", line: int = 0
 ) -> Locator:
     """Name of an object: its own, else `name`; generated names keep their prefix."""
-    written = at(document, "metadata.name")
+    written, prefix = (at(document, f"metadata.{key}") for key in ("name", "generateName"))
     if not isinstance(written, str):
-        written = name or f"{at(document, 'metadata.generateName') or '(unnamed)'}"
+        written = name or (prefix if prefix and isinstance(prefix, str) else "(unnamed)")
     namespace = at(document, "metadata.namespace")
     kind = document.get("kind")
     return Locator(

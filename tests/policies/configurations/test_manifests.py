@@ -8,6 +8,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import CheckedFile, check_file
+from gpufleet_policies.readers.kubernetes_objects import object_locator
 from gpufleet_policies.rules.settings import RuleSettings
 from tests.policies.configurations.karpenter_cases import gpus, job, need, pool, text
 from tests.policies.objects import TODAY
@@ -131,6 +132,12 @@ def test_a_manifest_without_the_object_says_so() -> None:
     entries = "[{apiVersion: v1, kind: Namespace, metadata: {name: a}}, null, 7]"
     with pytest.raises(UnreadableDocumentError, match="no object of the text is of karpenter"):
         checked("karpenter", f"apiVersion: v1\nkind: List\nitems: {entries}")
+
+
+@pytest.mark.parametrize("metadata", [1.5, ["a"], {"generateName": 7}, {"name": ["a"]}])
+def test_an_object_whose_metadata_name_nothing_has_no_name(metadata: object) -> None:
+    found = object_locator({"kind": "Service", "metadata": metadata})
+    assert str(found) == "Service (unnamed)"
 
 
 def test_what_is_no_object_is_still_not_read() -> None:
