@@ -198,9 +198,8 @@ def _is_unknown(one: Finding) -> bool:
 
 
 def _holds_nothing(value: object) -> bool:
-    if is_mapping(value):
-        return all(_holds_nothing(one) for one in value.values())
-    return value is None or value == []
+    nothing = value in (None, [])
+    return all(map(_holds_nothing, value.values())) if is_mapping(value) else nothing
 
 
 _NOTES = {
@@ -280,7 +279,8 @@ def _chosen(kind: str, read: Reading, select: str | None) -> Reading:
     kinds = (kind, *_HELD_BY.get(kind, ()))
     own = [one for one in read.facts if isinstance(one, NvidiaConfig) and one.kind in kinds]
     others = " or ".join(_other_kinds(kind, read))
-    if not any(one.kind == kind for one in own) and not read.not_judged:
+    unread = {one.what for one in read.not_judged} - {"document", "kind"}
+    if not unread and all(one.kind != kind for one in own):
         hint = f": use --as {others}" if others else ""
         raise UnreadableDocumentError(f"no object of the text is of {kind}{hint}")
     own = [one for one in own if select is None or select in _configs(one)] or own

@@ -128,6 +128,9 @@ def test_pods_that_no_pool_of_the_text_holds_are_found() -> None:
 def test_a_manifest_without_the_object_says_so() -> None:
     with pytest.raises(UnreadableDocumentError, match="no object of the text is of mig"):
         checked("mig-parted", NAMESPACE.removesuffix("---\n") + POD)
+    entries = "[{apiVersion: v1, kind: Namespace, metadata: {name: a}}, null, 7]"
+    with pytest.raises(UnreadableDocumentError, match="no object of the text is of karpenter"):
+        checked("karpenter", f"apiVersion: v1\nkind: List\nitems: {entries}")
 
 
 def test_what_is_no_object_is_still_not_read() -> None:
