@@ -14,8 +14,8 @@ them, `#` their number. What lies below a field that is not set is null. A condi
 list of allowed values, or a mapping of tests (`TESTS`, `not` and `given`), which must all hold; a
 text that begins with `=` is another path. Of `*` one entry must pass; with `not` none may be equal.
 Null is a value for `is`, `not` and `given` alone. No other test, and no negated one (`not above`),
-holds for null or for a path that gives null as the limit: what is not known is no violation. Of no
-entries none passes, which is known.
+holds for null or for a limit that is null: what is not known is not a violation. Of no entries none
+passes, which is known.
 """
 
 import re

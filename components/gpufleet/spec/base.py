@@ -22,6 +22,7 @@ from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings.row_rules import holds, value_of
 from gpufleet.findings.rows import FACT, filled
 
+_rows = cache(read_rows)
 KmsKeyArn = Annotated[
     str,
     StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
@@ -68,7 +69,7 @@ def _conditions(kind: type[BaseModel]) -> list[RawRow]:
     model that it extends. `when` is that of `findings.row_rules`, with paths that begin at the
     model; the message contains fields by their names, and `values`: name -> path."""
     names = [one.__name__ for one in kind.__mro__]
-    return [row for row in read_rows(Path(__file__).parent, "conditions") if row["of"] in names]
+    return [row for row in _rows(Path(__file__).parent, "conditions") if row["of"] in names]
 
 
 class PlainModel(BaseModel):
@@ -89,10 +90,9 @@ class PlainModel(BaseModel):
     def _fields_fit(self) -> Self:
         for row in _conditions(type(self)):
             if holds(row["when"], cast("Any", self)):
-                paths = row.get("values", {})
-                names = (found[1] for found in FACT.finditer(row["message"]))
-                facts = {name: value_of(self, paths.get(name, name)) for name in names}
-                raise ValueError(filled(row["message"], facts))
+                text, at = row["message"], row.get("values", {})
+                facts = {name: value_of(self, at.get(name, name)) for name, _ in FACT.findall(text)}
+                raise ValueError(filled(text, facts))
         return self
 
 
