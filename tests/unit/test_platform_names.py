@@ -26,7 +26,6 @@ LISTED = {
     "components/gpufleet/spec/base.py": "the enumeration",
     "components/gpufleet/spec/pool.py": "the options of a pool, one field for each platform",
     "components/gpufleet/platforms/registry.py": "the table of folders",
-    "components/gpufleet/__init__.py": "the public components, by name",
 }
 """Files that name platforms, and why. Adding a platform edits these; ARCHITECTURE.md lists them."""
 
