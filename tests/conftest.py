@@ -7,10 +7,12 @@ names, and the second import in one process fails. No program of ours loads both
 may, in any order. Both definitions are equal, so Pulumi's is replaced by Google's.
 """
 
+import gc
 import os
 import signal
 import ssl
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,18 @@ LONG_ONES = (
     "tests/wheel/",
 )
 """Files of more than 15 seconds: run first, so that the processes end at about the same time."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage among modules and tests, which all stay: neither while they are collected
+    nor with each collection later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
+
+from tests.reading import read_yaml
 
 UPSTREAM = Path(__file__).parents[2] / "shared/reference/crds"
 SAMPLES = (
@@ -70,9 +71,7 @@ class Definition:
 
 def definitions(files: list[Path]) -> list[Definition]:
     """Every served version of some files."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    read = (yaml.load(file.read_text(), Loader=loader) for file in files)
-    return [one for definition in read for one in of_definition(definition)]
+    return [one for file in files for one in of_definition(read_yaml(file))]
 
 
 def of_definition(definition: dict[str, Any]) -> list[Definition]:

@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpufleet.findings import Level
 from gpufleet_policies.configurations.codes import CONFIGURATION_GROUPS
@@ -21,6 +20,7 @@ from gpufleet_policies.rules.registry import PACK_RULES, RULES
 from tests.corpus.audits import CORPORA
 from tests.policies.objects import CONTAINER, deployment, findings
 from tests.policies.test_user_reports import REPORTS
+from tests.reading import yaml_data
 from tools.rule_pages import pages, reference
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ def test_every_rule_has_a_row_with_evidence() -> None:
 def test_the_evidence_is_there() -> None:
     lines = (HERE / "jury.jsonl").read_text().splitlines()
     jury = {f"{one['repository']} {one['path']}": one for one in map(json.loads, lines)}
-    known = {one["source"] for one in yaml.safe_load((HERE / "planted.yaml").read_text())["faults"]}
+    known = {one["source"] for one in yaml_data((HERE / "planted.yaml").read_text())["faults"]}
     known |= {one.source for one in REPORTS}
     for rule, found in rule_evidence().items():
         if found.source in jury:

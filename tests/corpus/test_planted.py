@@ -14,7 +14,8 @@ from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.corpus.audits import CORPORA, needs_corpora
-from tests.policies.objects import TODAY, read_yaml
+from tests.policies.objects import TODAY
+from tests.reading import read_yaml, yaml_documents
 
 PLANTED = read_yaml(Path(__file__).with_name("planted.yaml"))
 FAULTS: list[dict[str, Any]] = PLANTED["faults"]
@@ -55,7 +56,7 @@ def rules_in(documents: list[Any], fault: dict[str, Any], folder: Path) -> set[s
 
 
 def was_found(fault: dict[str, Any], folder: Path) -> bool:
-    original = list(yaml.safe_load_all((CORPORA / PLANTED["files"][fault["file"]]).read_text()))
+    original = list(yaml_documents((CORPORA / PLANTED["files"][fault["file"]]).read_text()))
     planted = copy.deepcopy(original)
     for path, value in fault["edits"].items():
         edit(planted, path, value)

@@ -24,6 +24,7 @@ from tests.data.corrections import (
     FURTHER_SOURCES,
     same,
 )
+from tests.reading import yaml_data
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"
 
@@ -363,9 +364,8 @@ def test_rates_are_those_of_the_table(catalogue: Catalogue) -> None:
     ],
 )
 def test_chart_pins_are_those_of_the_charts(catalogue: Catalogue, file: str, chart: str) -> None:
-    import yaml
 
-    upstream = yaml.safe_load(needs(f"charts/{file}.Chart.yaml").read_text(encoding="utf-8"))
+    upstream = yaml_data(needs(f"charts/{file}.Chart.yaml").read_text(encoding="utf-8"))
     pin = catalogue.chart(chart)
     assert pin.version == str(upstream["version"])
     assert pin.app_version == str(upstream["appVersion"])

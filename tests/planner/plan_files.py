@@ -4,8 +4,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gpufleet.catalogue import load
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.entries import own_machine
@@ -13,6 +11,7 @@ from gpufleet_planner.planning.layouts import NodeLayout
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.workloads import OwnHardware
+from tests.reading import yaml_data
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
 
@@ -22,7 +21,7 @@ NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training
 
 
 def example(name: str) -> dict[str, Any]:
-    return yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml_data((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def service(name: str = "chat", **fields: Any) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_planner.planning.engine_arguments import check_manifests
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
+from tests.reading import yaml_documents
 
 VLLM = "vllm/vllm-openai:v0.11.0"
 
@@ -143,7 +143,7 @@ def varying(**head: Any) -> PlannedFleet:
 
 def test_a_service_that_may_scale_has_its_scaled_object_and_keda() -> None:
     answer = varying()
-    document, scaled = yaml.safe_load_all(manifest_text(answer))
+    document, scaled = yaml_documents(manifest_text(answer))
     assert document["spec"]["replicas"] > 2
     assert (scaled["apiVersion"], scaled["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
     assert scaled["spec"]["scaleTargetRef"]["name"] == "chat"

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_planner.commands.plan import command
 from tests.planner.plan_files import file, service
+from tests.reading import yaml_data, yaml_documents
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
 
@@ -36,7 +36,7 @@ def test_a_plan_passes_the_policies(name: str) -> None:
 def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
     result = run(str(EXAMPLES / "sandbox-training.yaml"))
     assert result.exit_code == 0
-    spec = yaml.safe_load(result.stdout)
+    spec = yaml_data(result.stdout)
     assert [pool["intent"] for pool in spec["pools"]] == [
         "training",
         "training",
@@ -70,7 +70,7 @@ def test_manifests_are_written(tmp_path: Path) -> None:
     pods = tmp_path / "pods.yaml"
     result = run(str(EXAMPLES / "slices.yaml"), "--manifests", str(pods))
     assert result.exit_code == 0
-    documents = list(yaml.safe_load_all(pods.read_text(encoding="utf-8")))
+    documents = list(yaml_documents(pods.read_text(encoding="utf-8")))
     assert [d["kind"] for d in documents] == ["Deployment"] * 3
     assert "image-missing" in result.stderr
 
@@ -139,7 +139,7 @@ def test_the_same_workloads_in_several_regions() -> None:
     )
     text = run(team, "--regions", "us-east-1,us-central1").stdout
     assert "# in us-east-1 (eks): expected: " in text
-    assert yaml.safe_load(text)["cluster"]["region"] == "us-east-1"
+    assert yaml_data(text)["cluster"]["region"] == "us-east-1"
 
 
 def test_a_region_that_no_cloud_has_is_named() -> None:

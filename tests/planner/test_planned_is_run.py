@@ -18,6 +18,7 @@ from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.sizing.training import Training
 from gpufleet_policies.commands.audit import command as audit
 from tests.planner.plan_files import example, file
+from tests.reading import yaml_documents
 
 VLLM = "vllm/vllm-openai:v0.11.0"
 
@@ -136,7 +137,7 @@ def test_pods_of_a_job_over_machines_find_each_other() -> None:
     assert env["PET_MASTER_PORT"]["value"] == env["MASTER_PORT"]["value"] == port
     rank = env["PET_NODE_RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
     assert rank == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-    kinds = [document["kind"] for document in yaml.safe_load_all(manifest_text(answer))]
+    kinds = [document["kind"] for document in yaml_documents(manifest_text(answer))]
     assert kinds == ["Service", "Job"]
 
 

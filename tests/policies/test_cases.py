@@ -23,7 +23,7 @@ def test_the_good_object_is_silent_in_every_profile(case: Case):
 
 @BY_RULE
 def test_the_bad_object_breaks_its_rule_only(case: Case):
-    found = case.findings(case.bad)
+    found = case.of_the_bad
     assert {finding.code for finding in found} == {case.rule}, [f.text for f in found]
     assert case.says in found[0].text
     assert found[0].level is case.level
@@ -40,7 +40,7 @@ def test_a_bad_object_stays_bad_beside_nothing_it_needs_or_is_silent(case: Case)
 
 @BY_RULE
 def test_a_finding_says_what_it_rests_on(case: Case):
-    found = next(f for f in case.findings(case.bad) if f.code == case.rule)
+    found = next(f for f in case.of_the_bad if f.code == case.rule)
     text = found.text
     assert found.message in text
     assert found.fix
@@ -61,5 +61,5 @@ def test_what_a_finding_advises_is_the_advice_of_its_rule(case: Case):
     if not advice or case.rule in MORE_IS_KNOWN:
         return
     written = [text for text, *_ in Formatter().parse(advice)]
-    said = [found.fix or "" for found in case.findings(case.bad) if found.code == case.rule]
+    said = [found.fix or "" for found in case.of_the_bad if found.code == case.rule]
     assert any(all(text in fix for text in written) for fix in said), (advice, said)

@@ -9,11 +9,11 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet_policies.commands.policies import command
 from tests.policies.audit.test_command import IDLE
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "ci"
@@ -34,7 +34,7 @@ esac
 
 def steps(file: str, job: str) -> list[str]:
     """The commands of a job, each as the runner hands it to a shell."""
-    document = yaml.safe_load((FOLDER / file).read_text())
+    document = yaml_data((FOLDER / file).read_text())
     if file == GITLAB:
         return document[job]["script"]
     return [step["run"] for step in document["jobs"][job]["steps"] if "run" in step]
@@ -87,7 +87,7 @@ def run(commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
 def test_the_gate_of_manifests_runs_as_shipped(
     project: Path, file: str, job: str, monkeypatch: pytest.MonkeyPatch
 ):
-    document = yaml.safe_load((FOLDER / file).read_text())
+    document = yaml_data((FOLDER / file).read_text())
     monkeypatch.setenv("GPUFLEET", document["variables" if file == GITLAB else "env"]["GPUFLEET"])
     commands = steps(file, job)
     first = run(commands)
@@ -141,7 +141,7 @@ def test_what_jobs_hand_on_is_what_they_write(file: str):
 def test_the_action_runs_as_it_is(
     project: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
 ):
-    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    action = yaml_data((ROOT / "action.yml").read_text())
     inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}
     inputs |= {"paths": "deploy", **settings}
     monkeypatch.setenv("GITHUB_ACTION_PATH", str(ROOT))
@@ -160,8 +160,8 @@ def test_the_action_runs_as_it_is(
 
 
 def test_the_hook_of_pre_commit_runs_as_it_is(project: Path):
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    (used,) = yaml.safe_load((FOLDER / "pre-commit-config.yaml").read_text())["repos"]
+    (hook,) = yaml_data((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (used,) = yaml_data((FOLDER / "pre-commit-config.yaml").read_text())["repos"]
     assert used["rev"] == f"v{_version()}"
     assert [one["id"] for one in used["hooks"]] == [hook["id"]]
     (project / "deploy" / "fine.yaml").write_text(IDLE.replace("sleep", "python3"))

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.audit import command
+from tests.reading import yaml_data, yaml_documents
 
 DUMPS = Path(__file__).parent / "doctor" / "public_issues.yaml"
 ZONE = {"zones": ["us-central1-b"]}
@@ -195,7 +195,7 @@ def test_a_block_is_named_below_its_reservation() -> None:
 def test_pods_ask_for_every_interface() -> None:
     pool = {"instanceTypes": ["p5.48xlarge"], "provisioner": "karpenter", "fabric": "efa"}
     files = {one.path: one.text for one in artefacts(_compiled("eks", pool).fleet)}
-    (pod,) = yaml.safe_load_all(files["pods/p.yaml"])
+    (pod,) = yaml_documents(files["pods/p.yaml"])
     (container,) = pod["spec"]["containers"]
     # AWS EC2 user guide, efa-acc-inst-types: 32 interfaces.
     assert container["resources"]["limits"]["vpc.amazonaws.com/efa"] == "32"
@@ -210,7 +210,7 @@ def test_the_audit_finds_it(report: str, tmp_path: Path) -> None:
 
 def test_the_doctor_finds_it() -> None:
     """That it does, is tested with the other dumps: here, that each report is among them."""
-    rows = yaml.safe_load(DUMPS.read_text())
+    rows = yaml_data(DUMPS.read_text())
     causes = {one["issue"].partition(".com/")[2]: set(one["cause"]) for one in rows}
     for report, code in DIAGNOSED.items():
         assert causes[report.replace("#", "/issues/")] == {code}

@@ -111,7 +111,7 @@ def _codes(tree: ast.Module) -> Iterator[str]:
 
 
 def test_a_finding_of_a_configuration_names_its_rule_alone():
-    (found,) = findings(operator({"mig": {"strategy": "mixd"}}).all_facts()[1])
+    (found,) = findings(operator({"mig": {"strategy": "mixd"}}).all_facts[1])
     assert found.code == "gpu-operator-choice-unknown"
     assert found.text.startswith("[gpu-operator-choice-unknown] Release gpu-operator")
     assert found.docs == ("docs/policies/gpu-operator-configuration.md#gpu-operator-choice-unknown")

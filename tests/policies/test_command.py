@@ -7,13 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet_policies import pack_folder
 from gpufleet_policies.commands.policies import command
 from gpufleet_policies.pack_folder import own_requirement
 from gpufleet_policies.rules.registry import RULES
+from tests.reading import yaml_data
 
 
 def run(*arguments: str) -> Result:
@@ -46,7 +46,7 @@ def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
     requirement = (folder / "requirements.txt").read_text().splitlines()[-1]
     assert requirement == own_requirement()
     assert first["local"] is ("file://" in requirement)
-    project = yaml.safe_load((folder / "PulumiPolicy.yaml").read_text())
+    project = yaml_data((folder / "PulumiPolicy.yaml").read_text())
     assert project["runtime"] == {"name": "python", "options": {"virtualenv": "venv"}}
     (folder / "gpu-policy.yaml").write_text("profile: strict\n")
     second = json.loads(run("init", str(folder), "--format", "json").output)
@@ -99,7 +99,7 @@ def test_the_settings_it_writes_are_readable_when_uncommented(tmp_path: Path):
 
     run("init", str(tmp_path))
     lines = (tmp_path / "gpu-policy.yaml").read_text().splitlines()[3:]
-    settings = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
+    settings = yaml_data("\n".join(line.removeprefix("# ") for line in lines))
     assert len(read_settings(settings).exceptions) == 1
 
 

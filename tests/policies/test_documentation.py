@@ -11,6 +11,7 @@ from gpufleet_policies.rules.checked import CONFIG_RULES
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
 from gpufleet_policies.rules.settings import THRESHOLDS, read_settings, settings_schema
 from tests.policies.write_examples import examples_text
+from tests.reading import yaml_data
 from tools.rule_pages import pages, written
 
 DOCS = Path(__file__).parents[2] / "docs" / "policies.md"
@@ -91,11 +92,10 @@ def test_links_to_the_page_of_check_still_lead_to_each_rule():
 
 
 def test_the_settings_of_the_page_are_readable_and_complete():
-    import yaml
 
     text = DOCS.read_text()
     block = text.split("```yaml\n", 1)[1].split("```", 1)[0]
-    shown = yaml.safe_load(block)
+    shown = yaml_data(block)
     assert set(shown) == set(settings_schema())
     assert set(shown["thresholds"]) == set(THRESHOLDS)
     read_settings(shown)

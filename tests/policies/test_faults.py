@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, Level
 from gpufleet_policies.rules.written import rule_rows
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pair_objects import release
-from tests.policies.objects import read_yaml
+from tests.reading import read_yaml
 
 RULE = "release-has-fault"
 ROWS = rule_rows()[RULE]["pairs"]

@@ -24,7 +24,7 @@ from tests.policies.test_plans_and_states import TF_GROUP, change, plan, step
 
 THINGS = [case.bad for case in CASES if not case.bad.is_manifest]
 THING_PATHS = [(thing, path) for thing in THINGS for path in paths(thing.properties) if path]
-BESIDE = [fact for thing in THINGS for fact in thing.all_facts()]
+BESIDE = [fact for thing in THINGS for fact in thing.all_facts]
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 DOCUMENTS: list[Any] = [
     plan(change("aws_eks_node_group", TF_GROUP, {"scaling_config": [{"min_size": True}]})),

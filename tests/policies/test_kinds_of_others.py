@@ -12,7 +12,7 @@ from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.configurations.kinds import KINDS
-from tests.policies.objects import read_yaml
+from tests.reading import read_yaml
 
 TEXTS: dict[str, str] = read_yaml(Path(__file__).with_name("kinds_of_others.yaml"))
 OBJECTS = (

@@ -10,7 +10,8 @@ from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.settings import read_settings
-from tests.policies.objects import TODAY, read_yaml
+from tests.policies.objects import TODAY
+from tests.reading import read_yaml
 
 REPORTS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("late_reports.yaml"))
 SAID = [one for one in REPORTS if "missed" not in one]

@@ -18,8 +18,8 @@ from tests.policies.objects import DEPLOYMENT, TODAY, changed
 
 def found(thing: Thing, owners: list[str]) -> list[Finding]:
     """Findings of the rule about a thing, with these settings."""
-    subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in QUIET for fact in one.all_facts()))
+    subjects = thing.all_facts
+    everything = (*subjects, *(fact for one in QUIET for fact in one.all_facts))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict", "ownerTags": owners})
     context = replace(context, thresholds=chosen.thresholds)

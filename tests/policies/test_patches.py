@@ -26,8 +26,8 @@ from tests.policies.test_remediation import applied
 
 def found(thing: Thing, rule: str, *alongside: Thing) -> list[Finding]:
     """Findings of one rule about a thing in the strictest profile."""
-    subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
+    subjects = thing.all_facts
+    everything = (*subjects, *(fact for one in alongside for fact in one.all_facts))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict"})
     said = [f for subject in subjects for f in validate(subject, context, chosen)]

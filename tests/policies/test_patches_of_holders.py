@@ -73,5 +73,5 @@ def test_a_job_is_labelled_with_the_queue_and_a_chart_is_not(labels: dict[str, A
         "kubernetes:helm.sh/v3:Release", {"chart": "vllm-stack", "values": values}, "vllm"
     )
     assert manifest(document).is_manifest
-    chart = next(fact for fact in release.all_facts() if hasattr(fact, "pod_groups"))
+    chart = next(fact for fact in release.all_facts if hasattr(fact, "pod_groups"))
     assert queue_patch(chart, "team") == ()

@@ -7,11 +7,11 @@ options and their variables are in the README, "As command line flags or envvars
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpufleet.cluster.program import Program
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.audit.test_wrappers import audit, write
+from tests.reading import yaml_data
 
 PLUGIN = """\
 apiVersion: apps/v1
@@ -69,7 +69,7 @@ CHART = ", labels: {app.kubernetes.io/managed-by: Helm, helm.sh/chart: nvidia-de
 def test_a_chart_that_is_rendered_into_files_counts_with_its_release(tmp_path: Path) -> None:
     """Helm, Best Practices, Standard Labels: helm.sh/chart is the name and the version."""
     text = plugin(more=CHART, image="registry.example/k8s-device-plugin@sha256:" + "0" * 64)
-    found = [f for f in facts_of_document(yaml.safe_load(text)) if isinstance(f, Program)]
+    found = [f for f in facts_of_document(yaml_data(text)) if isinstance(f, Program)]
     assert [(one.name, one.release.value) for one in found] == [("nvidia-device-plugin", "0.14.5")]
     write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})
     assert "two-advertisers" in codes(tmp_path)
@@ -95,7 +95,7 @@ spec:
 
 def test_an_operator_that_is_rendered_into_files_has_the_release_of_its_chart() -> None:
     for release, seen in (("v23.9.0", {}), ("v25.10.0-rc.1", {}), ("v23.9.0", {"uid": "u"})):
-        document = yaml.safe_load(RENDERED.replace("RELEASE", release))
+        document = yaml_data(RENDERED.replace("RELEASE", release))
         document["metadata"] |= seen
         found = [one for one in facts_of_document(document) if isinstance(one, Program)]
         given = [] if seen else [("gpu-operator", release)]

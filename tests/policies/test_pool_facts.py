@@ -206,7 +206,7 @@ def _listed(value: Any) -> Any:
 
 
 def facts(*things: Thing) -> tuple[Any, ...]:
-    return tuple(one for thing in things for one in thing.all_facts())
+    return tuple(one for thing in things for one in thing.all_facts)
 
 
 def google() -> dict[str, Any]:

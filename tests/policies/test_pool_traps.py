@@ -34,8 +34,8 @@ from tests.policies.objects import REMOVE, TODAY, changed
 def said(thing: Thing, *others: Thing, settings: dict[str, Any] | None = None) -> dict[str, Level]:
     """Rule -> level of every finding about a thing, in the strictest profile."""
     chosen = read_settings({"profile": "strict", **(settings or {})})
-    subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in others for fact in one.all_facts()))
+    subjects = thing.all_facts
+    everything = (*subjects, *(fact for one in others for fact in one.all_facts))
     context = RuleContext(
         today=TODAY,
         load_catalogue=load,
@@ -332,7 +332,7 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
 
     standing = node_group({"scalingConfig.minSize": 3, "tags.environment": "dev"})
     chosen = read_settings({"budgets": {"*": {"standingUsdPerMonth": 1}}})
-    facts = standing.all_facts()
+    facts = standing.all_facts
     context = RuleContext(
         today=TODAY,
         load_catalogue=load,
@@ -349,6 +349,6 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
 def test_gke_limits_are_quoted_as_they_are_written():
     wide = gke_pool({"location": "us-central1", "autoscaling": {"maxNodeCount": 100}})
     case = RuleContext(today=TODAY, load_catalogue=load)
-    (finding,) = [f for fact in wide.all_facts() for f in validate(fact, case, read_settings({}))]
+    (finding,) = [f for fact in wide.all_facts for f in validate(fact, case, read_settings({}))]
     assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.text
     assert "lower it to 21" in finding.text

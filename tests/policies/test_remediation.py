@@ -57,14 +57,14 @@ def test_every_workload_rule_with_a_patch_is_listed():
         case.rule
         for case in CASES
         if isinstance(case.bad.facts(), WorkloadFacts)
-        and any(finding.remediation for finding in case.findings(case.bad))
+        and any(finding.remediation for finding in case.of_the_bad)
     }
     assert patched == PATCHED
 
 
 @pytest.mark.parametrize("case", WITH_PATCH, ids=str)
 def test_the_patch_mends_the_finding(case: Case):
-    found = next(f for f in case.findings(case.bad) if f.code == case.rule)
+    found = next(f for f in case.of_the_bad if f.code == case.rule)
     assert found.remediation
     remediated = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
     left = [finding.code for finding in case.findings(remediated)]

@@ -12,7 +12,8 @@ from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
-from tests.policies.objects import TODAY, read_yaml
+from tests.policies.objects import TODAY
+from tests.reading import read_yaml
 
 KINDS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("seven_kinds.yaml"))
 INPUTS = [one for kind in KINDS for one in kind["inputs"]]

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_policies.doctor.diagnosis import diagnose
 from gpufleet_policies.doctor.snapshot import cluster_of
-from tests.policies.objects import read_yaml
 from tests.policies.test_late_reports import codes
+from tests.reading import read_yaml, yaml_documents
 
 REPORTS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("sweep_reports.yaml"))
 SAID = [one for one in REPORTS if "missed" not in one]
@@ -19,7 +18,7 @@ SAID = [one for one in REPORTS if "missed" not in one]
 def _said(report: dict[str, Any], folder: Path) -> set[str]:
     if not report.get("doctor"):
         return codes(report, folder)
-    objects = [raw for text in report["files"].values() for raw in yaml.safe_load_all(text)]
+    objects = [raw for text in report["files"].values() for raw in yaml_documents(text)]
     return {one.finding.code for one in diagnose(cluster_of(objects))}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.policies.objects import read_yaml
 from tests.policies.test_late_reports import codes
+from tests.reading import read_yaml
 
 REPORTS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("swept_reports.yaml"))
 SAID = [one for one in REPORTS if "missed" not in one]

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from typing import Any
 
-import yaml
 from hypothesis import HealthCheck, settings
 from hypothesis import given as _given
 from hypothesis import strategies as st
@@ -23,6 +22,7 @@ from gpufleet.render.gpu_operator_values import device_plugin_files, mig_parted_
 from gpufleet.render.slots import draw_partition, slot_segments
 from gpufleet.spec.sharing import Sharing
 from tests.property import upstream_rules
+from tests.reading import yaml_data
 from tests.unit.render.published_labels import published_labels
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -235,9 +235,9 @@ def test_artefacts_read_by_upstream_rules_say_what_was_declared(
             layouts = upstream_rules.layouts_of(parted[labels["nvidia.com/mig.config"]], gpus)
         assert layouts == [dict(g.devices) if g.mig_enabled else None for g in partition.gpus]
         config = plugin[labels["nvidia.com/device-plugin.config"]]
-        assert upstream_rules.allocatable(
-            layouts, yaml.safe_load(config), partition.strategy
-        ) == dict(partition.advertised)
+        assert upstream_rules.allocatable(layouts, yaml_data(config), partition.strategy) == dict(
+            partition.advertised
+        )
         published = published_labels(gpu, partition)
         assert all(len(value) <= 63 and "+" not in value for value in published.values())
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from gpufleet.render.artefacts import artefacts
 from gpufleet.render.kueue_queues import cluster_queues
 from gpufleet.render.pod_request import pod_spec
 from tests.examples import examples
+from tests.reading import yaml_data, yaml_documents
 
 UNHURRIED = settings(
     deadline=None,
@@ -164,12 +164,12 @@ def from_operands(fleet: Fleet, pool: Pool) -> dict[str, int] | None:
     chosen = pool.labels.get("nvidia.com/device-plugin.config")
     if chosen is None or "manifests/gpu-operator/mig-parted.yaml" not in files:
         return None
-    mig = yaml.safe_load(files["manifests/gpu-operator/mig-parted.yaml"].text)["data"]
-    plugin = yaml.safe_load(files["manifests/gpu-operator/device-plugin.yaml"].text)["data"]
-    strategy = yaml.safe_load(files["values/gpu-operator.yaml"].text)["mig"]["strategy"]
+    mig = yaml_data(files["manifests/gpu-operator/mig-parted.yaml"].text)["data"]
+    plugin = yaml_data(files["manifests/gpu-operator/device-plugin.yaml"].text)["data"]
+    strategy = yaml_data(files["values/gpu-operator.yaml"].text)["mig"]["strategy"]
     entries: list[dict[str, Any]] = [{"devices": "all", "mig-enabled": False}]
     if label is not None:
-        entries = yaml.safe_load(mig["config.yaml"])["mig-configs"][label]
+        entries = yaml_data(mig["config.yaml"])["mig-configs"][label]
     amounts: dict[str, int] = {}
     for entry in entries:
         gpus = pool.gpus_per_node if entry["devices"] == "all" else len(entry["devices"])
@@ -179,7 +179,7 @@ def from_operands(fleet: Fleet, pool: Pool) -> dict[str, int] | None:
             if profile is not None and strategy == "mixed":
                 name = "nvidia.com/mig-" + profile.replace("+", ".")
             amounts[name] = amounts.get(name, 0) + gpus * count
-    for block in yaml.safe_load(plugin[chosen]).get("sharing", {}).values():
+    for block in yaml_data(plugin[chosen]).get("sharing", {}).values():
         for resource in block["resources"]:
             amount = amounts.pop(resource["name"]) * resource["replicas"]
             suffix = ".shared" if block["renameByDefault"] else ""
@@ -262,7 +262,7 @@ def test_files_are_distinct_readable_and_the_same_again(document: dict[str, Any]
     assert paths == sorted(set(paths))
     names: list[tuple[str, str, str]] = []
     for file in files:
-        for part in yaml.safe_load_all(file.text):
+        for part in yaml_documents(file.text):
             assert isinstance(part, dict), file.path
             if file.kind is ArtefactKind.MANIFEST:
                 where = part["metadata"].get("namespace", "")

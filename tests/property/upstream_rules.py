@@ -7,7 +7,7 @@ and `internal/rm`. Shares no code with the renderers.
 import re
 from typing import Any
 
-import yaml
+from tests.reading import yaml_data
 
 PROFILE = re.compile(
     r"([1-9][0-9]*c\.)?[1-9][0-9]*g\.[0-9]+gb([+-][A-Za-z][A-Za-z0-9.]*(,[a-z.]+)*)?"
@@ -18,7 +18,7 @@ Entry = dict[str, Any]
 
 def read_mig_parted(text: str) -> dict[str, list[Entry]]:
     """The configurations of a mig-parted file; AssertionError where mig-parted would refuse."""
-    document = yaml.safe_load(text)
+    document = yaml_data(text)
     assert set(document) == {"version", "mig-configs"}, "unexpected field"
     assert document["version"] == "v1", "unknown version"
     configs = document["mig-configs"]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.reading import yaml_data
 from tests.unit.copied_tree import ROOT, Edit, apply_edits, copy_tree, gpufleet, python
 from tests.unit.test_platform_names import LISTED
 
@@ -93,12 +93,12 @@ def test_the_option_is_rendered(tree: Path, tmp_path: Path) -> None:
     fleet.write_text(FLEET)
     ran = gpufleet(tree, "render", str(fleet), "--out", str(out))
     assert ran.returncode == 0, ran.stderr
-    group = yaml.safe_load((out / "clouds/aws/groups.yaml").read_text())
+    group = yaml_data((out / "clouds/aws/groups.yaml").read_text())
     assert group["launchTemplate"]["monitoring"] == {"enabled": True}
     classes = [
         document
         for file in (out / "manifests/karpenter").glob("*.yaml")
-        if (document := yaml.safe_load(file.read_text()))["kind"] == "EC2NodeClass"
+        if (document := yaml_data(file.read_text()))["kind"] == "EC2NodeClass"
     ]
     assert [document["spec"]["detailedMonitoring"] for document in classes] == [True]
 

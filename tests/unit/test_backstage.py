@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.cli.schema import fleet_schema
 from gpufleet.platforms.compiled import compile_data
+from tests.reading import yaml_data
 
 FOLDER = Path(__file__).parents[2] / "templates" / "backstage"
-TEMPLATE: dict[str, Any] = yaml.safe_load((FOLDER / "template.yaml").read_text(encoding="utf-8"))
+TEMPLATE: dict[str, Any] = yaml_data((FOLDER / "template.yaml").read_text(encoding="utf-8"))
 FIELDS: dict[str, Any] = {
     name: field
     for page in TEMPLATE["spec"]["parameters"]
@@ -34,7 +34,7 @@ REGIONS = {"eks": "us-east-1", "gke": "us-central1"}
 
 def filled(name: str, values: dict[str, Any]) -> Any:
     text = (FOLDER / "skeleton" / name).read_text(encoding="utf-8")
-    return yaml.safe_load(re.sub(r"\$\{\{ values\.(\w+) \}\}", lambda m: str(values[m[1]]), text))
+    return yaml_data(re.sub(r"\$\{\{ values\.(\w+) \}\}", lambda m: str(values[m[1]]), text))
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import yaml
+
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
@@ -56,7 +57,7 @@ def test_every_page_is_two_clicks_from_the_start(site: Path) -> None:
 
 def test_the_navigation_has_the_pages_of_the_index(site: Path) -> None:
     text = (site / "mkdocs.yml").read_text(encoding="utf-8")
-    sections = yaml.safe_load(text)["nav"]
+    sections = yaml_data(text)["nav"]
     assert sections[0] == {"Start": "index.md"}
     named = [page for one in sections[1:] for part in one.values() for page in part]
     assert all((site / "docs" / target).is_file() for one in named for target in one.values())

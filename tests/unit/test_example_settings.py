@@ -5,7 +5,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-import yaml
+
+from tests.reading import yaml_data
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DESCRIBED = sorted(path.parent for path in EXAMPLES.glob("**/Pulumi.yaml"))
@@ -17,7 +18,7 @@ each = pytest.mark.parametrize(
 
 def settings(example: Path) -> dict[str, dict[str, object]]:
     """Settings that an example's description declares."""
-    declared = yaml.safe_load((example / "Pulumi.yaml").read_text()).get("config", {})
+    declared = yaml_data((example / "Pulumi.yaml").read_text()).get("config", {})
     return {name: one if isinstance(one, dict) else {} for name, one in declared.items()}
 
 

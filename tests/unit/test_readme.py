@@ -5,13 +5,13 @@ import shlex
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.explain import command as explain
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.audit import command as audit
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_the_first_screen_has_what_it_is_for() -> None:
 
 def test_its_fleet_is_that_of_the_example() -> None:
     (first, *_) = re.findall(r"```yaml\n(.*?)```", README, re.S)
-    assert yaml.safe_load(first) == yaml.safe_load((EXAMPLE / "fleet.yaml").read_text())
+    assert yaml_data(first) == yaml_data((EXAMPLE / "fleet.yaml").read_text())
 
 
 def run(command: str) -> Result:
@@ -71,7 +71,7 @@ def test_nodes_that_are_tested_and_repaired(tmp_path: Path) -> None:
         (chat, ("by EKS node auto repair", "10 minutes for a GPU", "1 of 10 nodes may be out")),
     ):
         assert [one for one in (*words, "watched", "USD/h is paid") if one not in pool] == []
-    fleet = compile_data(yaml.safe_load((EXAMPLE / "tested-nodes.yaml").read_text())).fleet
+    fleet = compile_data(yaml_data((EXAMPLE / "tested-nodes.yaml").read_text())).fleet
     assert fleet is not None
     texts = {one.path: one.text for one in artefacts(fleet)}
     assert "acceptance-train" in texts["manifests/acceptance/train.yaml"]

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 HOSTED = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -17,7 +18,7 @@ each = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
 
 
 def workflow(file: Path) -> dict[Any, Any]:
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return yaml_data(file.read_text(encoding="utf-8"))
 
 
 def steps(file: Path) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 
 from gpufleet.platforms.compiled import compile_data
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 STACKS = ROOT / "stacks"
@@ -20,7 +20,7 @@ stack_files = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem.
 
 
 def config(file: Path) -> dict[str, Any]:
-    return yaml.safe_load(file.read_text())["config"]
+    return yaml_data(file.read_text())["config"]
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "what-must-exist.md").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def test_each_shipped_stack_and_example_has_one_row() -> None:
 
 @pytest.mark.parametrize(("name", "file"), EXAMPLES.items(), ids=EXAMPLES)
 def test_a_row_names_every_setting_without_a_default(name: str, file: Path) -> None:
-    declared: dict[str, Any] = yaml.safe_load(file.read_text()).get("config") or {}
+    declared: dict[str, Any] = yaml_data(file.read_text()).get("config") or {}
     programs = "".join(one.read_text() for one in file.parent.glob("*.py"))
     asked = {key for key, one in declared.items() if "default" not in (one or {})}
     asked |= set(_REQUIRED.findall(programs)) - set(declared)

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_document
 from gpufleet_policies.commands.audit import command
+from tests.reading import yaml_documents
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "workload-kinds"
 MANIFESTS = sorted((EXAMPLE / "manifests").glob("*.yaml"))
@@ -27,7 +27,7 @@ def documents() -> list[dict[str, Any]]:
     return [
         document
         for file in MANIFESTS
-        for document in yaml.safe_load_all(file.read_text())
+        for document in yaml_documents(file.read_text())
         if document is not None
     ]
 

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.catalogue import load
@@ -20,6 +19,7 @@ from gpufleet_planner.explanation.explain import (
 from gpufleet_planner.planning.plan import plan
 from gpufleet_planner.sizing.request import ParallelRequest, SizeRequest
 from gpufleet_planner.sizing.sized import size
+from tests.reading import yaml_data
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
 REQUESTS = (
@@ -96,7 +96,7 @@ def test_times_are_the_quotients_of_their_formulas() -> None:
 
 @pytest.mark.parametrize("name", ["team", "slices", "sandbox-training"])
 def test_a_plan_explains_each_workload_down_to_the_price(name: str) -> None:
-    answer = plan(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
+    answer = plan(yaml_data((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
     for work in answer.workloads:
         lines = explain_option(work.need, work.option)
         assert {"memory", "device", "choice", "cost"} <= {line.topic for line in lines}
@@ -127,6 +127,6 @@ def test_the_commands_explain(tmp_path: Path) -> None:
     result = CliRunner().invoke(plan_command, [source, "--explain"])
     assert result.exit_code == 0, result.output
     assert "# routers, every number:" in result.stdout
-    assert yaml.safe_load(result.stdout)["platform"] == "sandbox"
+    assert yaml_data(result.stdout)["platform"] == "sandbox"
     result = CliRunner().invoke(plan_command, [source, "--explain", "--format", "json"])
     assert set(json.loads(result.stdout)["explain"]) == {"routers", "search", "labs"}

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet_planner.packing.pack import pack
@@ -17,13 +16,14 @@ from gpufleet_planner.packing.problem import (
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.packing.verify import verify
+from tests.reading import yaml_data
 
 A100 = load().gpu("A100-80GB")
 BOTH = pytest.mark.parametrize("solver", [True, False])
 
 
 def answer(text: str, solver: bool = True) -> Packing:
-    request, findings = parse_request(yaml.safe_load(text))
+    request, findings = parse_request(yaml_data(text))
     assert request is not None, findings
     problem, findings = read_problem(request, load())
     assert problem is not None, findings
@@ -33,7 +33,7 @@ def answer(text: str, solver: bool = True) -> Packing:
 
 
 def codes(text: str) -> list[tuple[str, str]]:
-    request, findings = parse_request(yaml.safe_load(text))
+    request, findings = parse_request(yaml_data(text))
     if request is not None:
         _, findings = read_problem(request, load())
     return [(found.code, found.path) for found in findings]

@@ -10,12 +10,12 @@ from typing import Any
 from xml.etree.ElementTree import fromstring
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command
 from gpufleet_policies.commands.check import command as check
+from tests.reading import yaml_data
 
 IDLE = """\
 # a shell someone forgot
@@ -118,7 +118,7 @@ def test_the_line_is_that_of_the_field(folder: Path):
 
 
 def test_lists_dumps_and_standard_input(folder: Path):
-    dump = {"apiVersion": "v1", "kind": "List", "items": [yaml.safe_load(IDLE)]}
+    dump = {"apiVersion": "v1", "kind": "List", "items": [yaml_data(IDLE)]}
     assert rules("-", text=json.dumps(dump)) == [IDLE_RULE]
     assert rules("-", text=IDLE) == [IDLE_RULE]
     (folder / "dump.json").write_text(json.dumps(dump, indent=1))

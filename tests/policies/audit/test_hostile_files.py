@@ -22,6 +22,7 @@ from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.rules.settings import read_settings
 from tests.examples import examples
 from tests.policies.objects import TODAY
+from tests.reading import yaml_documents
 
 STRICT = read_settings({"profile": "strict"})
 LONG = "x" * 5000
@@ -212,7 +213,7 @@ def test_any_value_anywhere_in_files(
     data: Any, path: Path, value: Any, tmp_path_factory: pytest.TempPathFactory
 ):
     try:
-        found = list(yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
+        found = list(yaml_documents(path.read_text(encoding="utf-8")))
         documents = [one for one in found if isinstance(one, dict)]
     except (yaml.YAMLError, ValueError):
         documents = []

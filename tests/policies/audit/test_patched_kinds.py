@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
-from tests.policies.objects import read_yaml
+from tests.reading import read_yaml
 
 ROWS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("patched_kinds.yaml"))
 KINDS = [pytest.param(row, id=row["object"]["kind"]) for row in ROWS]

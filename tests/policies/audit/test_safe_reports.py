@@ -15,6 +15,7 @@ from gpufleet_policies.commands.audit_reports import FORMATS
 from tests.examples import ALL, PART, part
 from tests.policies.audit.test_command import IDLE
 from tests.policies.cases import CASES
+from tests.reading import yaml_data
 
 TOKEN = "ghp_" + "abcdefghijklmnopqrstuvwxyz" + "0123456789"
 NAMES = {"name", "namespace", "kind", "apiVersion"}
@@ -73,7 +74,7 @@ def test_no_message_repeats_a_token_from_any_field(tmp_path: Path):
 
 
 def test_a_diff_shows_no_token_of_the_lines_around(tmp_path: Path):
-    pod = yaml.safe_load(IDLE)
+    pod = yaml_data(IDLE)
     container = pod["spec"]["containers"][0]
     container["terminationMessagePath"] = f"/log --token={TOKEN}"
     container["resources"]["requests"]["nvidia.com/gpu"] = 2
@@ -94,7 +95,7 @@ def test_no_name_shows_something_else(
 ):
     """Marks of direction, characters without width, escape sequences: of objects and of files."""
     monkeypatch.chdir(tmp_path)
-    pod = yaml.safe_load(IDLE)
+    pod = yaml_data(IDLE)
     pod["metadata"]["name"] = ODD
     pod["spec"]["containers"][0]["name"] = ODD
     Path("a\u202eb\x1b.yaml").write_text(json.dumps(pod))

@@ -9,6 +9,7 @@ import yaml
 
 from tests.policies.audit.test_ranked import POOL
 from tests.policies.audit.test_wrappers import audit, write
+from tests.reading import yaml_data
 
 H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 
@@ -99,7 +100,7 @@ def test_changes_are_added_to_the_pods_of_the_jobs_that_they_name(
 ) -> None:
     chosen = {"nodeSelector": {"karpenter.sh/nodepool": "h100"}}
     open_ = {"tolerations": [{"key": "team", "operator": "Exists"}]}
-    objects = runtime(), yaml.safe_load(POOL.replace("key: nvidia.com/gpu,", "key: team,"))
+    objects = runtime(), yaml_data(POOL.replace("key: nvidia.com/gpu,", "key: team,"))
     assert "gpu-pods-not-tolerated" in found(tmp_path, *objects, job(**form(chosen)))["mine"]
     both = job(**form({**chosen, **open_}))
     assert "gpu-pods-not-tolerated" not in found(tmp_path, *objects, both)["mine"]
@@ -148,7 +149,7 @@ def test_a_pack_that_sees_a_train_job_alone_says_nothing_of_what_its_runtime_may
     """Tolerations, queue or gang, EFA, shared memory and a deadline may be the runtime's."""
     from tests.policies.cases.case import FLEET, Case, manifest
 
-    job = manifest(yaml.safe_load(ALONE))
+    job = manifest(yaml_data(ALONE))
     alone = Case("none", job, job, "", alongside=(FLEET,))
     for profile in ("dev", "prod", "strict"):
         assert [one.code for one in alone.findings(job, profile=profile)] == []

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.compile import command as compile_command
@@ -13,6 +12,7 @@ from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from tests.exit_status import exit_status
+from tests.reading import yaml_data
 
 FLEET = """\
 catalogue: "2026.11"
@@ -188,7 +188,7 @@ def test_a_fleet_that_the_settings_name_must_compile(tmp_path: Path):
     assert said.startswith("fleet of fleet.yaml does not compile: ")
     assert "pools[0].nodes.gpus" in said
     with pytest.raises(UnreadableFleetError, match="fleet of policy settings does not compile"):
-        referenced_fleet(yaml.safe_load(FLEET.replace("max: 8}", "max: 2}")), tmp_path)
+        referenced_fleet(yaml_data(FLEET.replace("max: 8}", "max: 2}")), tmp_path)
 
 
 def test_sarif_says_what_the_code_is(tmp_path: Path):

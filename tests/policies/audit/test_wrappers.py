@@ -14,6 +14,7 @@ from gpufleet_policies.commands.audit import command
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.audit.wrapper_shapes import FAULT, Shape
 from tests.policies.audit.wrapper_shapes_of_others import ALL_SHAPES
+from tests.reading import yaml_data
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -166,7 +167,7 @@ def test_what_is_not_judged_is_counted_and_can_fail(tmp_path: Path):
     ],
 )
 def test_versions_of_wrappers_reach_the_rules(written: str, version: str | None):
-    document = yaml.safe_load(release("gpu-operator", "{mig: {strategy: mixed}}", f"'{written}'"))
+    document = yaml_data(release("gpu-operator", "{mig: {strategy: mixed}}", f"'{written}'"))
     facts = facts_of_document(document)
     (program,) = [fact for fact in facts if isinstance(fact, Program)]
     (config,) = [fact for fact in facts if isinstance(fact, NvidiaConfig)]

@@ -31,6 +31,7 @@ class Thing:
         """Whether the properties are a Kubernetes object, which can be in a file as well."""
         return self.type.startswith("kubernetes:") and "apiVersion" in self.properties
 
+    @cached_property
     def all_facts(self) -> tuple[Any, ...]:
         """The thing as rules receive it."""
         urn = f"urn:pulumi:dev::p::{self.type}::{self.name}"
@@ -38,7 +39,7 @@ class Thing:
 
     def facts(self) -> Any:
         """The first of what rules see of it."""
-        return next(iter(self.all_facts()), None)
+        return next(iter(self.all_facts), None)
 
 
 def manifest(document: dict[str, Any]) -> Thing:
@@ -92,16 +93,21 @@ class Case:
 
     def message(self) -> str:
         """Message about the bad object."""
-        return next(f.text for f in self.findings(self.bad) if f.code == self.rule)
+        return next(f.text for f in self.of_the_bad if f.code == self.rule)
+
+    @cached_property
+    def of_the_bad(self) -> tuple[Finding, ...]:
+        """Findings about the bad object, under the settings of the case."""
+        return tuple(self.findings(self.bad))
 
     @cached_property
     def alongside_facts(self) -> tuple[Any, ...]:
         """Facts of the other objects; those without a rule are omitted."""
-        return tuple(facts for thing in self.alongside for facts in thing.all_facts())
+        return tuple(facts for thing in self.alongside for facts in thing.all_facts)
 
     def findings(self, thing: Thing, **settings: Any) -> list[Finding]:
         """Findings of the rules about an object in its surroundings."""
-        subjects = thing.all_facts()
+        subjects = thing.all_facts
         assert subjects, f"no rule validates {thing.type}"
         chosen = read_settings({**self.settings, **settings})
         everything = (*self.alongside_facts, *subjects)

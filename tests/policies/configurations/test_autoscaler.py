@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from gpufleet.rules.rule import Verdict
 from gpufleet.spec.scaling import KedaScaling
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.configurations.autoscaler_cases import SLICED, VLLM, hpa, scaled, text
+from tests.reading import yaml_documents
 
 ROOT = Path(__file__).parents[3]
 TARGET = {"name": "web", "namespace": "ml"}
@@ -38,7 +38,7 @@ def test_autoscalers_of_the_examples_are_accepted() -> None:
         document
         for file in sorted((ROOT / "examples").rglob("*.yaml"))
         if "kind: ScaledObject" in file.read_text() or "HorizontalPodAutoscaler" in file.read_text()
-        for document in yaml.safe_load_all(file.read_text())
+        for document in yaml_documents(file.read_text())
         if document
     ]
     for document in found:

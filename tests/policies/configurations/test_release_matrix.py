@@ -16,6 +16,7 @@ from gpufleet.contract.schemas.chart_values import values_release
 from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.configurations.test_wrapped import checked
+from tests.reading import yaml_data
 
 RELEASES = {
     "gpu-operator": ("v25.3.4", "v25.10.0", "v25.10.1", "v26.3.0", "v26.3.1", "v26.7.0"),
@@ -214,7 +215,7 @@ def helm_release(key: Key, release: str) -> list[str]:
         "metadata": {"name": "x", "namespace": "gpu"},
         "spec": {
             "chart": {"spec": {"chart": key.program, "version": release}},
-            "values": yaml.safe_load(key.values),
+            "values": yaml_data(key.values),
         },
     }
     return [one.code for one in checked(json.dumps(document), kind_of(key)).findings]
@@ -230,7 +231,7 @@ def argo(key: Key, release: str) -> list[str]:
                 "repoURL": "https://charts.example",
                 "chart": key.program,
                 "targetRevision": release,
-                "helm": {"valuesObject": yaml.safe_load(key.values)},
+                "helm": {"valuesObject": yaml_data(key.values)},
             },
             "destination": {"namespace": "gpu"},
         },
@@ -240,7 +241,7 @@ def argo(key: Key, release: str) -> list[str]:
 
 def declaration(key: Key, release: str) -> list[str]:
     addon = KINDS[key.program][1]
-    written = {"version": release, "values": yaml.safe_load(key.values)}
+    written = {"version": release, "values": yaml_data(key.values)}
     if addon in ("networkOperator", "gpuOperator"):
         written["enabled"] = True
     spec = {
@@ -317,7 +318,7 @@ def test_a_release_that_cannot_be_read_is_never_the_default(written: str) -> Non
     ],
 )
 def test_a_gate_that_is_not_known_may_be_of_a_later_release(release: str, verdict: str) -> None:
-    values = yaml.safe_load(driver_gate("QuantumLinks", "0.5.0").values)
+    values = yaml_data(driver_gate("QuantumLinks", "0.5.0").values)
     chart = {"chart": "dra-driver-nvidia-gpu", "version": release}
     wrapper = {
         "apiVersion": "helm.toolkit.fluxcd.io/v2",

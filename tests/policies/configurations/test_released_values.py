@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpufleet_policies.configurations.kinds import validate_text
-from tests.policies.objects import read_yaml
+from tests.reading import read_yaml
 
 HERE = Path(__file__).parent
 CHARTS = ("gpu-operator", "network-operator", "device-plugin", "dra-driver")

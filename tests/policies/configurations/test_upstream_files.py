@@ -6,7 +6,6 @@ They are read from a folder of reference files next to the repository, where the
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.cluster.site import Site
@@ -14,6 +13,7 @@ from gpufleet.contract.programs import mig_parted
 from gpufleet.documents.reading import read_go
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import unwrapped, validate_text
+from tests.reading import yaml_data
 
 CHARTS = Path(__file__).parents[4] / "shared" / "reference" / "charts"
 pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files in {CHARTS}")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files
 def test_every_profile_has_its_default_config() -> None:
     file = CHARTS / "gpu-operator-v26.7.0.default-mig-parted-config.configmap.yaml"
     text = file.read_text(encoding="utf-8")
-    configs = yaml.safe_load(yaml.safe_load(text)["data"]["config.yaml"])["mig-configs"]
+    configs = yaml_data(yaml_data(text)["data"]["config.yaml"])["mig-configs"]
     assert len(configs) == 81
     ((_, read),), _ = unwrapped("mig-parted", read_go(text), None)
     for gpu in load().gpus.values():

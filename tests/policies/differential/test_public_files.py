@@ -12,6 +12,7 @@ from tests.corpus.test_planted import FAULTS, PLANTED, edit
 from tests.policies.differential.fronts import answers
 from tests.policies.differential.samples import Sample, resources_of
 from tests.policies.differential.test_fronts import unexpected
+from tests.reading import yaml_documents
 
 pytestmark = [pytest.mark.nightly, needs_corpora]
 
@@ -37,7 +38,7 @@ def test_the_fronts_say_the_same_of_public_files(folder: str, tmp_path: Path) ->
 def test_the_fronts_say_the_same_of_planted_faults(number: int, tmp_path: Path) -> None:
     fault = FAULTS[number]
     name = PLANTED["files"][fault["file"]]
-    documents = copy.deepcopy(list(yaml.safe_load_all((CORPORA / name).read_text())))
+    documents = copy.deepcopy(list(yaml_documents((CORPORA / name).read_text())))
     for path, value in fault["edits"].items():
         edit(documents, path, value)
     text = yaml.safe_dump_all(documents, sort_keys=False)

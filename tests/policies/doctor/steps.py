@@ -14,7 +14,7 @@ from tests.policies.doctor.objects import (
     ready,
     running,
 )
-from tests.policies.objects import read_yaml
+from tests.reading import read_yaml
 
 
 class Broken(World):

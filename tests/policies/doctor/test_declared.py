@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
@@ -14,6 +13,7 @@ from gpufleet_policies.doctor.diagnosis import diagnose
 from gpufleet_policies.doctor.snapshot import cluster_of
 from tests.policies.doctor.clusters import POOLS, World, compiled
 from tests.policies.doctor.steps import Broken
+from tests.reading import yaml_data
 from tests.unit.test_use_cases import use_cases
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def test_a_healthy_cluster_is_as_declared(kind: str) -> None:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_the_cluster_of_an_example_has_no_finding(name: str) -> None:
-    fleet = compile_data(yaml.safe_load(DECLARED[name])).fleet
+    fleet = compile_data(yaml_data(DECLARED[name])).fleet
     assert fleet is not None
     world = World("declared", fleet)
     for declared in (fleet, None):

@@ -31,7 +31,7 @@ def one(thing: Thing) -> NodePool:
 
 
 def spend(*things: Thing):
-    facts = tuple(fact for thing in things for fact in thing.all_facts())
+    facts = tuple(fact for thing in things for fact in thing.all_facts)
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
     reserved = [fact for fact in facts if isinstance(fact, Reservation)]
     return stack_spend(all_pools(context), CATALOGUE, reserved)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_policies.resolve.build import Built, build
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError
 from tests.policies.audit.test_wrappers import write
 from tests.policies.resolve.trees import BASE, OVERLAY, SERVER
+from tests.reading import yaml_documents
 
 
 def built(folder: Path, root: Path | None = None) -> Built:
@@ -41,7 +41,7 @@ def test_objects_are_those_of_kustomize(tmp_path: Path, folder: str) -> None:
     run = subprocess.run(
         [*program, str(tmp_path / folder)], capture_output=True, text=True, check=True
     )
-    real = [without_hashes(one) for one in yaml.safe_load_all(run.stdout)]
+    real = [without_hashes(one) for one in yaml_documents(run.stdout)]
     found = built(tmp_path / folder, tmp_path)
     ours = [without_hashes(one.data) for one in found.objects]
     by_name = {(one["kind"], one["metadata"]["name"]): one for one in ours}

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.adopt.refine import registered
@@ -14,6 +13,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.adopt import command
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.adopt.blueprints import eks_blueprint, gke_blueprint
 
 KARPENTER = {
@@ -77,7 +77,7 @@ def rendered_dump(fleet: Fleet) -> dict[str, Any]:
         {**document, "status": {}}
         for file in artefacts(fleet)
         if file.kind is ArtefactKind.MANIFEST
-        for document in yaml.safe_load_all(file.text)
+        for document in yaml_documents(file.text)
     ]
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
@@ -230,7 +230,7 @@ def test_the_gke_blueprint_with_what_it_has_and_a_pool_has_not(tmp_path: Path) -
 def test_people_get_the_declaration_and_programs_can_read_it(tmp_path: Path) -> None:
     result = run(tmp_path, gke_blueprint())
     assert result.exit_code == 0
-    assert fleet_of(yaml.safe_load(result.stdout)).pools[0].name == "a3-highgpu-8g-a3-highgpupool"
+    assert fleet_of(yaml_data(result.stdout)).pools[0].name == "a3-highgpu-8g-a3-highgpupool"
     assert "not expressed" in result.stderr
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.commands.adopt import command
+from tests.reading import yaml_data
 
 FOLDER = Path(__file__).parent / "public_nodes"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -70,7 +70,7 @@ def test_a_declaration_that_compiles_and_guesses_nothing(name: str) -> None:
     assert spec is not None, notes
     assert compile_data(spec).deployable
     (pool,) = spec["pools"]
-    nodes = [one for one in yaml.safe_load(file.read_text())["items"] if one["kind"] == "Node"]
+    nodes = [one for one in yaml_data(file.read_text())["items"] if one["kind"] == "Node"]
     names = [one["metadata"]["name"] for one in nodes]
     assert pool.pop("nodes") == {"min": len(names), "max": len(names)}
     assert pool.pop("existing") == {"nodes": names}

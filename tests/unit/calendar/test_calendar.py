@@ -17,6 +17,7 @@ from gpufleet.calendar.fleet_calendar import calendar_of, fleet_calendar
 from gpufleet.cli.calendar import command
 from gpufleet.cli.render import command as render
 from gpufleet.platforms.compiled import compile_data
+from tests.reading import yaml_data
 from tests.unit.calendar.calendars import at, block_fleet, block_pool, moment
 
 
@@ -206,7 +207,7 @@ def test_rendered_limits_follow_the_moment(tmp_path: Path) -> None:
         result = CliRunner().invoke(render, [str(file), "--out", str(out), "--at", when])
         assert result.exit_code == 0, result.output
         (pool,) = out.glob("**/node-pool-training.yaml")
-        limits[when] = yaml.safe_load(pool.read_text())["spec"]["limits"]["nodes"]
+        limits[when] = yaml_data(pool.read_text())["spec"]["limits"]["nodes"]
     assert limits == {"2026-12-01": "0", "2026-12-05": "4"}
 
 

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.change.fleet_change import change_plan
@@ -22,6 +21,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.node_group_arguments import group_labels as eks_group_labels
 from gpufleet.platforms.sandbox.simulated_node import WAIT_ANNOTATION, simulated_nodes
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
+from tests.reading import yaml_data
 from tests.unit.change.fleets import EIGHTHS, HALVES, compiled, fleet_data
 
 MIG = "nvidia.com/mig.config"
@@ -61,7 +61,7 @@ def test_both_configurations_stay_applicable_until_the_end() -> None:
     fleet = changing()
     pool = fleet.pools[0]
     assert pool.previous is not None
-    file = yaml.safe_load(mig_parted_files(fleet).data["config.yaml"])
+    file = yaml_data(mig_parted_files(fleet).data["config.yaml"])
     assert {pool.labels[MIG], pool.previous.labels[MIG]} <= set(file["mig-configs"])
     shared = compiled(
         fleet_data(

@@ -9,7 +9,6 @@ import itertools
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import ChangePlan, NodeChangeKind
@@ -33,6 +32,7 @@ from gpufleet_vcenter.properties import (
     MachineChangeKind,
 )
 from tests.examples import has_changed
+from tests.reading import yaml_data
 from tests.unit.change.leaf_mutations import mutations
 
 SLICED: dict[str, Any] = {"timeSlicing": {"replicas": 4}}
@@ -165,7 +165,7 @@ def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]
     files = platform_files(fleet.platform).pool_files(fleet, fleet.pool(name))
     for file in files:
         if file.kind is ArtefactKind.ARGUMENTS:
-            document = yaml.safe_load(file.text)
+            document = yaml_data(file.text)
             parts = document if "nodeGroup" in document else {"nodePool": document}
             found |= {(kind, file.path): one for kind, one in parts.items() if kind in TOKENS}
     return found

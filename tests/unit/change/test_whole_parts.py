@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.fleet import Fleet
+from tests.reading import yaml_documents
 from tests.unit.change.test_no_silent_change import _compiled, _output, unnamed
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +30,7 @@ Way = tuple[str | int, ...]
 def declarations() -> Iterator[tuple[str, Data]]:
     """Every declaration of the repository that compiles."""
     for path in sorted((*ROOT.glob("stacks/Pulumi.*.yaml"), *ROOT.glob("examples/*/*.yaml"))):
-        for document in yaml.safe_load_all(path.read_text()):
+        for document in yaml_documents(path.read_text()):
             config = document.get("config") if isinstance(document, dict) else None
             data = (config or {}).get("gpufleet:fleet", document)
             if isinstance(data, dict) and "pools" in data and "catalogue" in data:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from gpufleet.cli.explain import command as explain
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.slots_svg import draw_partition_svg
+from tests.reading import yaml_data
 
 SPEC = """\
 catalogue: "2026.11"
@@ -110,7 +111,7 @@ def test_facts_are_a_list_and_shares_are_drawn_as_shares(tmp_path: Path) -> None
     assert "<pre>" not in page
     assert "<dt>Pods ask for</dt>" in page
     assert "USD a month" in page
-    shared = {**yaml.safe_load(SPEC), "pools": [CHAT]}
+    shared = {**yaml_data(SPEC), "pools": [CHAT]}
     fleet = compile_data(shared).fleet
     assert fleet is not None
     picture = draw_partition_svg(fleet.pools[0].gpu, fleet.pools[0].partition, "Pool chat")
@@ -119,7 +120,7 @@ def test_facts_are_a_list_and_shares_are_drawn_as_shares(tmp_path: Path) -> None
 
 def test_one_finding_of_several_pools_is_shown_once(tmp_path: Path) -> None:
     file = tmp_path / "fleet.html"
-    document = yaml.safe_load(SPEC)
+    document = yaml_data(SPEC)
     more = [{**CHAT, "name": name} for name in ("one", "two", "three")]
     text = yaml.safe_dump({**document, "environment": "prod", "pools": more})
     CliRunner().invoke(explain, ["-", "--html", str(file)], input=text)

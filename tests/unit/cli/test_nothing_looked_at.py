@@ -18,6 +18,7 @@ from gpufleet.cli.output import UnreadableInputError
 from gpufleet.components_base.answers import Answers
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from tests.reading import yaml_data
 
 FLEET = {
     "catalogue": "2026.11",
@@ -298,7 +299,7 @@ def test_hooks_may_name_files_that_hold_nothing(
     code, _, err = run(monkeypatch, capsys, "audit", "mkdocs.yml", "--allow-nothing")
     assert (code, err) == (0, "")
     hooks = Path(__file__).parents[3] / ".pre-commit-hooks.yaml"
-    (hook,) = yaml.safe_load(hooks.read_text())
+    (hook,) = yaml_data(hooks.read_text())
     assert hook["entry"] == "gpufleet audit --allow-nothing", (
         "pre-commit names all YAML that changed"
     )

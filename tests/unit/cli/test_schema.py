@@ -6,10 +6,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import yaml
 
 from gpufleet.cli import schema as made
 from gpufleet.cli.schema import reference_page
+from tests.reading import yaml_data
 from tests.unit.cli.broken_specs import GOOD, changed
 from tests.unit.fleet.test_compile import DESIGN_EXAMPLE
 
@@ -36,7 +36,7 @@ def test_every_key_says_what_it_means():
 def test_it_accepts_what_compiles():
     jsonschema.validate(json.loads(json.dumps(GOOD)), fleet_schema())
     # an editor sees the block's end as text, as JSON has no times
-    document = json.loads(json.dumps(yaml.safe_load(DESIGN_EXAMPLE), default=str))
+    document = json.loads(json.dumps(yaml_data(DESIGN_EXAMPLE), default=str))
     jsonschema.validate(document, stack_schema())
 
 

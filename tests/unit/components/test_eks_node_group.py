@@ -3,10 +3,10 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 
 from gpufleet import EksGpuNodeGroup
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from tests.reading import yaml_data
 from tests.unit.components.eks_pools import POOLS, arguments
 from tests.unit.components.snapshots import assert_snapshot
 
@@ -39,7 +39,7 @@ def told(recording: Any) -> str:
 
 def part(mime: str) -> Any:
     """The NodeConfig of user data in MIME parts."""
-    return yaml.safe_load(mime.split("\n\n", 2)[2].rsplit("--gpufleet--", 1)[0])
+    return yaml_data(mime.split("\n\n", 2)[2].rsplit("--gpufleet--", 1)[0])
 
 
 @pytest.mark.parametrize("case", POOLS)

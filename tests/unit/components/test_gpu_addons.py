@@ -3,10 +3,10 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 
 from gpufleet import GpuAddons
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from tests.reading import yaml_data
 
 POOLS: list[Any] = [
     {"name": "whole", "gpu": "L4", "nodes": {"min": 0, "max": 1}},
@@ -35,7 +35,7 @@ def test_the_operator_reads_config_maps_that_exist_before_it(run: Any) -> None:
     assert {"addons-device-plugin", "addons-mig-parted", "addons-namespace"} <= set(
         release.depends_on
     )
-    layouts = yaml.safe_load(mig.inputs["data"]["config.yaml"])["mig-configs"]
+    layouts = yaml_data(mig.inputs["data"]["config.yaml"])["mig-configs"]
     assert "all-disabled" in layouts
     assert any(name.startswith("notebooks-") for name in layouts)
     assert "default" in plugin.inputs["data"]
@@ -220,5 +220,5 @@ def test_every_configuration_that_nodes_may_name_is_told(run: Any) -> None:
 
     recording = run(program)
     plugin, mig = recording.all(CONFIG_MAP)
-    layouts = yaml.safe_load(mig.inputs["data"]["config.yaml"])["mig-configs"]
+    layouts = yaml_data(mig.inputs["data"]["config.yaml"])["mig-configs"]
     assert set(seen[0]) == {*layouts, *plugin.inputs["data"]}

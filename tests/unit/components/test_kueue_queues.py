@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.addons.kueue_queues import KueueQueues
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from tests.reading import yaml_data
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 KUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:"
@@ -44,7 +44,7 @@ def test_chart_then_flavors_then_queues(run: Any) -> None:
         "namespace": "kueue-system",
     }
     text = release.inputs["values"]["managerConfig"]["controllerManagerConfigYaml"]
-    configuration = yaml.safe_load(text)
+    configuration = yaml_data(text)
     assert configuration["waitForPodsReady"]["timeout"] == "60m0s"
     assert configuration["resources"] == {"quotaCheckStrategy": "IgnoreUndeclared"}
     flavors = recorded.all(f"{KUEUE}ResourceFlavor")

@@ -23,7 +23,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel
 
 from gpufleet.fleet.gpu_operator_chart import DeclaredGpuOperator
@@ -71,6 +70,7 @@ from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.queues import Queues
 from gpufleet.spec.scaling import KedaScaling
+from tests.reading import yaml_data
 
 FOLDER = Path(__file__).parents[3] / "components" / "gpufleet" / "arguments"
 ROOTS = (
@@ -261,7 +261,7 @@ def files() -> dict[str, str]:
 
 
 def wired_file(section: str) -> str:
-    rows = yaml.safe_load(WIRED.read_text(encoding="utf-8"))
+    rows = yaml_data(WIRED.read_text(encoding="utf-8"))
     bodies: list[str] = []
     for named, row in rows[section].items():
         lines = [f"class {named}(TypedDict):", *_docstring(row["about"], named), ""]

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.contract.tolerations import needed
 from gpufleet.findings import Severity
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
+from tests.reading import yaml_data
 from tests.unit.contract.fleets import codes, one, validated
 
 TAINTED = {
@@ -49,7 +49,7 @@ def test_the_operator_is_told_to_tolerate_the_pools_taints():
 
 
 def test_raw_values_that_replace_the_list_must_cover_it():
-    listed = yaml.safe_load("[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]")
+    listed = yaml_data("[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]")
     compiled = validated(
         "eks", TAINTED, gpuOperator={"values": {"daemonsets": {"tolerations": listed}}}
     )

@@ -7,6 +7,7 @@ from gpufleet.documents import pieces as module
 from gpufleet.documents.limits import Limits, UnreadableDocumentError
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_manifests
+from tests.reading import yaml_data
 
 POD = """\
 - apiVersion: v1
@@ -62,7 +63,7 @@ def test_items_of_a_list_have_their_lines(head: str):
 
 
 def test_documents_of_a_stream_have_their_lines():
-    single = yaml.safe_dump(yaml.safe_load(POD.format("x"))[0])
+    single = yaml.safe_dump(yaml_data(POD.format("x"))[0])
     text = "".join(f"---\n{single}" for _ in range(9)) + LIST.format(POD.format(1) * 6)
     text = text.replace("apiVersion: v1\nitems", "---\napiVersion: v1\nitems")
     found = pods(text)

@@ -1,11 +1,11 @@
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.documents.writing import ListOnOneLine, OnOneLine, yaml_stream, yaml_text
+from tests.reading import yaml_data
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
     ["yes", "No", "on", "null", "~", "1e3", "1:30", "0x1f", "12", "a: b", "#x", "", " x", "x\n"]
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 @settings(deadline=None)
 @given(st.dictionaries(TEXT, VALUES, max_size=5))
 def test_what_is_written_is_read_back(document: dict[str, Any]) -> None:
-    assert yaml.safe_load(yaml_text(document)) == document
+    assert yaml_data(yaml_text(document)) == document
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_lists_of_mappings_and_empty_ones() -> None:
     document = {"items": [{"a": 1, "b": [True, None]}, {}, []], "none": {}}
     text = "items:\n- a: 1\n  b:\n  - true\n  - null\n- {}\n- []\nnone: {}\n"
     assert yaml_text(document) == text
-    assert yaml.safe_load(text) == document
+    assert yaml_data(text) == document
 
 
 def test_a_stream_has_a_line_between_documents_and_comments_before() -> None:
@@ -57,5 +57,5 @@ def test_what_belongs_on_one_line_is_there_and_nothing_is_an_alias() -> None:
 @pytest.mark.parametrize("number", [0.5, 1e30, 1.5e-7, 1e-7, -2.0])
 def test_numbers_are_numbers_for_every_reader(number: float) -> None:
     text = yaml_text({"a": number})
-    assert yaml.safe_load(text) == {"a": number}
+    assert yaml_data(text) == {"a": number}
     assert "!!" not in text

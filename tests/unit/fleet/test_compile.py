@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from gpufleet.catalogue import load
 from gpufleet.fleet import Unbounded, fleet_as_dict
 from gpufleet.fleet.spend import total
 from gpufleet.platforms.compiled import compile_data, compile_document
+from tests.reading import yaml_data
 
 DESIGN_EXAMPLE = """
 config:
@@ -103,7 +103,7 @@ def test_the_example_names_the_pool_without_a_price(example):
 
 
 def test_a_known_block_price_bounds_the_spend():
-    data = yaml.safe_load(DESIGN_EXAMPLE)["config"]["gpufleet:fleet"]
+    data = yaml_data(DESIGN_EXAMPLE)["config"]["gpufleet:fleet"]
     data["pools"][2]["capacity"][0]["capacityBlock"]["usdPerHour"] = "31.464"
     fleet = compiled(data)
     assert fleet.pool("training").spend.maximum == 4 * 31_464_000

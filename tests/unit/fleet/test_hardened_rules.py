@@ -8,11 +8,11 @@ images in FIPS mode those of Bottlerocket's page `fips-modules` (read 2026-11-23
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.mirror import mirror_list
+from tests.reading import yaml_documents
 
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
 VSPHERE = {"cpus": 16, "memoryGib": 128, "template": "t", "networks": [{"network": "VM Network"}]}
@@ -46,7 +46,7 @@ def objects(result: Any, ending: str) -> list[Any]:
         document
         for file in artefacts(result.fleet)
         if file.path.endswith(ending)
-        for document in yaml.safe_load_all(file.text)
+        for document in yaml_documents(file.text)
     ]
 
 

@@ -4,7 +4,6 @@ import tomllib
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.findings import Finding, Severity
@@ -16,6 +15,7 @@ from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.openshift.machine_config import kubelet_config, machine_config_pool
+from tests.reading import yaml_data
 
 ALIGNED = {"cpuManager": "static", "topologyManager": "singleNumaNode", "topologyScope": "pod"}
 KUBERNETES = {
@@ -54,7 +54,7 @@ def compiled(
 def part(text: str | None) -> dict[str, Any]:
     """The document inside the MIME parts."""
     assert text is not None
-    return yaml.safe_load(text.split("\n\n", 2)[2].split("\n--gpufleet--")[0])
+    return yaml_data(text.split("\n\n", 2)[2].split("\n--gpufleet--")[0])
 
 
 def test_nodeadm_gets_a_kubelet_configuration() -> None:

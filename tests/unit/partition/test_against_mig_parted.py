@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.partition.presets import resolve_presets
 from gpufleet.spec.sharing import Mig, Sharing
+from tests.reading import yaml_data
 
 FILE = Path(__file__).parents[4] / "shared/reference/charts/mig-parted-v0.15.0.config-default.yaml"
 GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
@@ -19,7 +19,7 @@ GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
 def entries() -> list[tuple[str, dict[str, Any]]]:
     if not FILE.exists():
         pytest.skip(f"no copy of mig-parted's default configuration at {FILE.name}")
-    document = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    document = yaml_data(FILE.read_text(encoding="utf-8"))
     return [
         (name, entry)
         for name, config in document["mig-configs"].items()

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.cli.tables import sharing_line
 from gpufleet.findings import Finding, Severity
@@ -17,6 +16,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import pod_spec
 from gpufleet.spec.sharing import VgpuScheduler
+from tests.reading import yaml_data
 
 DRIVER = {
     "repository": "registry.example.com/nvidia",
@@ -111,7 +111,7 @@ def test_containers_take_turns_on_a_vgpu() -> None:
     (text,) = [
         one.text for one in artefacts(fleet) if one.path.endswith("gpu-operator/device-plugin.yaml")
     ]
-    config = yaml.safe_load(yaml.safe_load(text)["data"][name])
+    config = yaml_data(yaml_data(text)["data"][name])
     assert config["sharing"]["timeSlicing"] == {
         "renameByDefault": True,
         "failRequestsGreaterThanOne": True,

@@ -22,6 +22,7 @@ from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
 from tests.exit_status import exit_status
+from tests.reading import yaml_data
 from tests.unit.platforms.openshift.clouds import (
     AWS_CHAT,
     BLOCK,
@@ -344,7 +345,7 @@ def test_a_cluster_that_does_not_answer(
     file = tmp_path / "kubeconfig"
     monkeypatch.setenv("KUBECONFIG", str(file))
     file.write_text(file.read_text().replace("127.0.0.1:", "127.0.0.1:1").replace(":1", ":9", 1))
-    config = yaml.safe_load(file.read_text())
+    config = yaml_data(file.read_text())
     config["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:9"
     file.write_text(yaml.safe_dump(config))
     answer = ask_aws(CHAT)

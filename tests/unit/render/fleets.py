@@ -1,5 +1,6 @@
 """Fleets the tests of whole artefacts share: one on EKS, one on GKE, every way of sharing."""
 
+from functools import cache
 from typing import Any
 
 from gpufleet.fleet import Fleet
@@ -111,12 +112,17 @@ def compiled(platform: str, pools: dict[str, dict[str, Any]], **more: Any) -> Fl
     return result.fleet
 
 
+@cache
+def _usual(platform: str) -> Fleet:
+    return compiled(platform, EKS_POOLS if platform == "eks" else GKE_POOLS)
+
+
 def eks(**more: Any) -> Fleet:
-    return compiled("eks", EKS_POOLS, **more)
+    return compiled("eks", EKS_POOLS, **more) if more else _usual("eks")
 
 
 def gke(**more: Any) -> Fleet:
-    return compiled("gke", GKE_POOLS, **more)
+    return compiled("gke", GKE_POOLS, **more) if more else _usual("gke")
 
 
 def one(platform: str = "eks", **pool: Any) -> Pool:

@@ -25,6 +25,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.render.artefacts import artefacts, validate_artefacts
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import Provisioner
+from tests.reading import yaml_documents
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "eks": {"name": "ml", "region": "us-east-1"},
@@ -135,7 +136,7 @@ def _taken_over(pool: Pool, how: str) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     try:
-        documents = list(yaml.safe_load_all(text))
+        documents = list(yaml_documents(text))
     except yaml.YAMLError:
         return text
     return documents[0] if len(documents) == 1 else documents

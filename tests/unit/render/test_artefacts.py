@@ -1,8 +1,7 @@
-import yaml
-
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts, validate_artefacts
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.render.fleets import EKS_POOLS, TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden
 
@@ -28,16 +27,16 @@ def test_golden_namespace_and_config_maps() -> None:
 
 def test_every_file_is_yaml_and_every_manifest_an_object() -> None:
     for file in FILES.values():
-        documents = list(yaml.safe_load_all(file.text))
+        documents = list(yaml_documents(file.text))
         assert documents, file.path
         if file.kind is ArtefactKind.MANIFEST:
             assert all({"apiVersion", "kind", "metadata"} <= set(d) for d in documents), file.path
 
 
 def test_values_name_the_config_maps_beside_them() -> None:
-    values = yaml.safe_load(FILES["values/gpu-operator.yaml"].text)
-    mig = yaml.safe_load(FILES["manifests/gpu-operator/mig-parted.yaml"].text)
-    plugin = yaml.safe_load(FILES["manifests/gpu-operator/device-plugin.yaml"].text)
+    values = yaml_data(FILES["values/gpu-operator.yaml"].text)
+    mig = yaml_data(FILES["manifests/gpu-operator/mig-parted.yaml"].text)
+    plugin = yaml_data(FILES["manifests/gpu-operator/device-plugin.yaml"].text)
     assert values["migManager"]["config"]["name"] == mig["metadata"]["name"]
     assert values["devicePlugin"]["config"]["name"] == plugin["metadata"]["name"]
     assert mig["data"] == dict(mig_parted_files(FLEET).data)
@@ -47,7 +46,7 @@ def test_values_name_the_config_maps_beside_them() -> None:
 def test_declared_values_are_merged_last() -> None:
     more = {"gpuOperator": {"values": {"dcgmExporter": {"hostPID": True}, "nfd": None}}}
     files = {file.path: file for file in artefacts(eks(addons=more))}
-    values = yaml.safe_load(files["values/gpu-operator.yaml"].text)
+    values = yaml_data(files["values/gpu-operator.yaml"].text)
     assert values["dcgmExporter"]["enabled"] is True
     assert values["dcgmExporter"]["hostPID"] is True
     assert "nfd" not in values
@@ -110,7 +109,7 @@ def test_claimed_pools_have_classes_claims_and_the_drivers_values() -> None:
     files = {f.path: f for f in artefacts(compiled("eks", pools, queues={"teams": TEAMS}))}
     assert "manifests/dra/claims.yaml" in files
     assert "values/dra-driver.yaml" in files
-    (snippet,) = yaml.safe_load_all(files["pods/claimed.yaml"].text)
+    (snippet,) = yaml_documents(files["pods/claimed.yaml"].text)
     assert snippet["spec"]["resourceClaims"][0]["name"] == "gpu"
     assert snippet["spec"]["containers"][0]["resources"] == {"claims": [{"name": "gpu"}]}
     assert snippet["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "claimed"}

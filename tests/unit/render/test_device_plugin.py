@@ -1,7 +1,6 @@
-import yaml
-
 from gpufleet.fleet.config_names import device_plugin_config_name
 from gpufleet.render.gpu_operator_values import device_plugin_config, device_plugin_files
+from tests.reading import yaml_data
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
 
@@ -57,4 +56,4 @@ def test_without_renaming_the_resource_keeps_its_name() -> None:
 
 def test_the_files_are_the_documents() -> None:
     name = device_plugin_config_name("turns", pool("turns")[1])
-    assert yaml.safe_load(files("turns")[name]) == device_plugin_config(pool("turns")[1])
+    assert yaml_data(files("turns")[name]) == device_plugin_config(pool("turns")[1])

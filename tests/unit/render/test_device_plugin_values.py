@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.chart_values import merged
@@ -15,6 +14,7 @@ from gpufleet.render.device_plugin_values import (
 )
 from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.spec.images import Images
+from tests.reading import yaml_data
 
 UPSTREAM = Path(__file__).parents[4] / (
     "shared/reference/charts/nvidia-device-plugin-0.20.0.values.yaml"
@@ -71,7 +71,7 @@ def test_switches_are_written_out() -> None:
 def test_every_key_exists_in_the_chart() -> None:
     if not UPSTREAM.is_file():
         pytest.skip(f"no upstream values to compare with: {UPSTREAM}")
-    upstream = yaml.safe_load(UPSTREAM.read_text())
+    upstream = yaml_data(UPSTREAM.read_text())
     given = {"pools": ["a"], "imagePullSecret": "ngc", "migStrategy": "mixed"}
     settings = PluginSettings.model_validate(
         {**given, "tolerations": [{"key": "a", "effect": "NoSchedule"}]}

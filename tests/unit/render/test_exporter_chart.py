@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.releases import releases
 from gpufleet.render.scrape_objects import scrape_objects
+from tests.reading import yaml_data
 
 VALUES = Path(__file__).parents[4] / "shared/reference/charts/dcgm-exporter-4.8.2.values.yaml"
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
@@ -44,7 +44,7 @@ def tolerated(made: dict[str, Any]) -> set[tuple[str, str]]:
 def test_the_chart_knows_what_it_is_told(platform: str) -> None:
     if not VALUES.is_file():
         pytest.skip(f"upstream's values are not next to the checkout ({VALUES})")
-    known = yaml.safe_load(VALUES.read_text())
+    known = yaml_data(VALUES.read_text())
     made = values(L4, platform=platform, podLabels=["^app$"])
     assert set(made) - {"customMetrics"} <= set(known)  # there as a comment only
     assert set(made["kubernetes"]) <= set(known["kubernetes"])

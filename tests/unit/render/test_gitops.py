@@ -13,6 +13,7 @@ from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.render.gitops import gitops_steps
 from gpufleet.render.releases import releases
 from gpufleet_policies.wrappers.registry import releases_of
+from tests.reading import yaml_documents
 from tests.unit.render.mirror_fleets import SPECS, mirror_fleet
 
 REPO = "https://git.example.com/platform"
@@ -25,9 +26,7 @@ def run(name: str, out: Path, tool: str, *more: str, **changes: Any) -> Result:
 
 
 def objects(out: Path, pattern: str) -> list[dict[str, Any]]:
-    found = [
-        one for file in sorted(out.glob(pattern)) for one in yaml.safe_load_all(file.read_text())
-    ]
+    found = [one for file in sorted(out.glob(pattern)) for one in yaml_documents(file.read_text())]
     assert found
     return found
 

@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import BaseModel
 
 from gpufleet.catalogue import load
@@ -17,6 +16,7 @@ from gpufleet.render.gpu_operator_values import (
 )
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.gpu_operator_keys import CHART_KEYS
+from tests.reading import yaml_data
 
 UPSTREAM = Path(__file__).parents[4] / "shared/reference/charts/gpu-operator-v26.7.0.values.yaml"
 
@@ -196,7 +196,7 @@ def test_every_key_exists_in_the_chart() -> None:
     if not UPSTREAM.is_file():
         pytest.skip(f"no upstream values to compare with: {UPSTREAM}")
     full = settings(**FULL)
-    upstream = yaml.safe_load(UPSTREAM.read_text())
+    upstream = yaml_data(UPSTREAM.read_text())
     values = merged(
         operator_values(full),
         {"devicePlugin": {"config": {"name": "a"}}, "migManager": {"config": {"name": "b"}}},
@@ -251,7 +251,7 @@ def test_a_cut_pool_switches_mig_on() -> None:
     wanted = fleet_operator_settings(cut)
     assert wanted.settings.mig_manager.enabled is True
     assert operator_values(wanted)["mig"] == {"strategy": "mixed"}
-    configs = yaml.safe_load(mig_parted_files(cut).data["config.yaml"])["mig-configs"]
+    configs = yaml_data(mig_parted_files(cut).data["config.yaml"])["mig-configs"]
     label = cut.pools[0].labels["nvidia.com/mig.config"]
     assert configs[label] == [
         {"devices": list(range(8)), "mig-enabled": True, "mig-devices": {"7g.80gb": 1}}

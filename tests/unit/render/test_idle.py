@@ -1,10 +1,9 @@
 """Objects of notebooks that go to zero: legal for KEDA, one for each that is not exempt."""
 
-import yaml
-
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.idle import idle_objects
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.fleet.test_idle_rules import URL, spec
 from tests.unit.render.upstream_definitions import assert_accepted
 
@@ -41,7 +40,7 @@ def test_the_files_of_a_lab() -> None:
     fleet = compile_data(spec({"afterMinutes": 45, "belowPercent": 2})).fleet
     assert fleet is not None
     files = {file.path: file.text for file in artefacts(fleet)}
-    found = list(yaml.safe_load_all(files["manifests/idle.yaml"]))
+    found = list(yaml_documents(files["manifests/idle.yaml"]))
     assert [one["metadata"]["name"] for one in found] == ["alice", "bob"]
     for one in found:
         assert_accepted("keda.sh_scaledobjects.yaml", one)
@@ -49,7 +48,7 @@ def test_the_files_of_a_lab() -> None:
         assert "< 0.02 " in query
         assert ">= 45" in query
     assert 'pod=~"bob-[a-z0-9]{1,10}-[a-z0-9]{5}"' in query
-    lease = yaml.safe_load(files["config/kube-state-metrics.yaml"])
+    lease = yaml_data(files["config/kube-state-metrics.yaml"])
     (resource,) = lease["spec"]["resources"]
     assert resource["groupVersionKind"]["kind"] == "ScaledObject"
     (metric,) = resource["metrics"]

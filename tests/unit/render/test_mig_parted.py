@@ -1,7 +1,6 @@
-import yaml
-
 from gpufleet.fleet.config_names import mig_config_name
 from gpufleet.render.gpu_operator_values import mig_parted_config, mig_parted_file
+from tests.reading import yaml_data
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
 
@@ -40,7 +39,7 @@ def test_profiles_keep_nvidias_spelling() -> None:
 
 
 def test_the_file_is_the_document() -> None:
-    assert yaml.safe_load(mig_parted_file(entries(*DECLARATIONS))) == mig_parted_config(
+    assert yaml_data(mig_parted_file(entries(*DECLARATIONS))) == mig_parted_config(
         entries(*DECLARATIONS)
     )
 

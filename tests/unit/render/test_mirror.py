@@ -20,6 +20,7 @@ from gpufleet.cli.mirror import command
 from gpufleet.render.fleet_release import FleetRelease
 from gpufleet.render.mirror import mirror_list
 from gpufleet.render.releases import releases
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.render.mirror_fleets import MIRROR, SPECS, mirror_fleet
 
 UPSTREAM = Path(__file__).parents[4] / "shared/reference/charts"
@@ -45,7 +46,7 @@ def upstream(release: FleetRelease) -> dict[str, Any]:
     path = UPSTREAM / f"{release.chart.name}-{release.version}.values.yaml"
     if not path.is_file():
         pytest.skip(f"no values of the vendor's chart next to the checkout: {path.name}")
-    return laid_over(yaml.safe_load(path.read_text()), release.values)
+    return laid_over(yaml_data(path.read_text()), release.values)
 
 
 def switched_off(release: FleetRelease, values: dict[str, Any], key: str, part: Any) -> bool:
@@ -209,7 +210,7 @@ def test_a_gate_fails_on_what_is_not_known(tmp_path: Path) -> None:
 def test_hauler_reads_charts_by_repository_and_oci_by_its_parent(tmp_path: Path) -> None:
     """hauler-dev/hauler at 0475f71 `testdata/hauler-manifest.yaml`: `name: hauler-helm`,
     `repoURL: oci://ghcr.io/hauler-dev`."""
-    images, charts = yaml.safe_load_all(run("eks-karpenter", tmp_path, "--for", "hauler").stdout)
+    images, charts = yaml_documents(run("eks-karpenter", tmp_path, "--for", "hauler").stdout)
     assert (images["apiVersion"], images["kind"]) == ("content.hauler.cattle.io/v1", "Images")
     assert {"name": "nvcr.io/nvidia/gpu-operator:v26.7.0"} in images["spec"]["images"]
     assert charts["kind"] == "Charts"
@@ -225,7 +226,7 @@ def test_hauler_reads_charts_by_repository_and_oci_by_its_parent(tmp_path: Path)
 
 def test_zarf_gets_a_package_with_fields_of_its_schema(tmp_path: Path) -> None:
     """zarf-dev/zarf at 00163e6 `zarf.schema.json`: ZarfChart, ZarfComponent, ZarfMetadata."""
-    package = yaml.safe_load(run("eks-karpenter", tmp_path, "--for", "zarf").stdout)
+    package = yaml_data(run("eks-karpenter", tmp_path, "--for", "zarf").stdout)
     assert package["apiVersion"] == "zarf.dev/v1alpha1"
     assert package["kind"] == "ZarfPackageConfig"
     assert re.fullmatch(r"[a-z0-9][a-z0-9\-]*", package["metadata"]["name"])

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.fleet import Fleet
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.kueue_configuration import kueue_values
 from gpufleet.render.scrape_objects import scrape_objects
+from tests.reading import yaml_data
 from tests.unit.render.fleets import TEAMS, eks
 
 LABELS = {"release": "kube-prometheus-stack"}
@@ -49,12 +49,12 @@ def test_kedas_monitors_have_them() -> None:
         {"keda": {"enabled": True, "values": {"logging": {"level": "debug"}}}}, labels=LABELS
     )
     (text,) = [one.text for one in artefacts(made) if one.path == "values/keda.yaml"]
-    values = yaml.safe_load(text)
+    values = yaml_data(text)
     for part in ("operator", "metricServer"):
         monitor = values["prometheus"][part]["serviceMonitor"]
         assert monitor == {"enabled": True, "additionalLabels": LABELS}
     assert values["logging"] == {"level": "debug"}
     if KEDA.is_file():
-        known = yaml.safe_load(KEDA.read_text())["prometheus"]
+        known = yaml_data(KEDA.read_text())["prometheus"]
         for part in ("operator", "metricServer"):
             assert known[part]["serviceMonitor"]["additionalLabels"] == {}

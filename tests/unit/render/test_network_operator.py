@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from jsonschema import Draft7Validator
 
 from gpufleet.platforms.compiled import compile_data
@@ -16,6 +15,7 @@ from gpufleet.render.manifests import (
     nic_cluster_policy,
     secondary_networks,
 )
+from tests.reading import yaml_data
 from tests.unit.render.upstream_definitions import assert_accepted
 
 CHARTS = Path(__file__).parents[4] / "shared/reference/charts"
@@ -175,7 +175,7 @@ def test_every_key_exists_in_the_chart() -> None:
     path = CHARTS / "network-operator-26.4.1.values.yaml"
     if not path.is_file():
         pytest.skip(f"no upstream values to compare with: {path}")
-    upstream = yaml.safe_load(path.read_text())
+    upstream = yaml_data(path.read_text())
     values = network_release_values(fleet(NETWORK, images={"registry": "registry.example.com/m"}))
 
     def unknown(ours: Any, theirs: Any, where: str) -> list[str]:

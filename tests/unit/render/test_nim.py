@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.render.nim import cache_name, nim_cache, nim_service
 from gpufleet.spec.nim import Nim
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ def nim(**more: Any) -> Nim:
 
 def definition(kind: str) -> dict[str, Any]:
     path = DEFINITIONS / f"apps.nvidia.com_{kind.lower()}s.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return yaml_data(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_both_objects_fit_the_operators_definitions(more: dict[str, Any]) -> Non
 
 
 def test_the_example_fits_too() -> None:
-    for document in yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8")):
+    for document in yaml_documents(EXAMPLE.read_text(encoding="utf-8")):
         assert_fits(definition(document["kind"]), document)
 
 

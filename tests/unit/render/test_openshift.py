@@ -25,6 +25,7 @@ from gpufleet.platforms.openshift.olm import (
 from gpufleet.platforms.openshift.shape import machine_set_name
 from gpufleet.render.artefacts import artefacts
 from gpufleet_sandbox import custom_resources
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, NOTEBOOKS, TRAIN, fleet
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
 
@@ -301,7 +302,7 @@ def test_discovery_is_of_the_clusters_release(kubernetes: str, release: str) -> 
     assert discovery is not None
     document = node_feature_discovery(made, discovery)
     assert document["spec"]["operand"]["image"].endswith(f":{release}")
-    worker = yaml.safe_load(document["spec"]["workerConfig"]["configData"])
+    worker = yaml_data(document["spec"]["workerConfig"]["configData"])
     assert {"0300", "0302", "0207"} <= set(worker["sources"]["pci"]["deviceClassWhitelist"])
     assert worker["sources"]["pci"]["deviceLabelFields"] == ["vendor"]
 
@@ -331,15 +332,13 @@ def test_files_hold_everything_and_no_chart() -> None:
     made = {one.path: one.text for one in artefacts(fleet(CHAT, {**TRAIN, "fabric": "rdma"}))}
     assert not [path for path in made if path.startswith("values/")]
     for folder in ("gpu-operator", "network-operator", "node-feature-discovery"):
-        (space, group, subscribed) = yaml.safe_load_all(
-            made[f"manifests/{folder}/subscription.yaml"]
-        )
+        (space, group, subscribed) = yaml_documents(made[f"manifests/{folder}/subscription.yaml"])
         assert space["kind"] == "Namespace"
         assert group["metadata"]["namespace"] == space["metadata"]["name"]
         assert subscribed["spec"]["channel"]
-    policy = yaml.safe_load(made["manifests/gpu-operator/cluster-policy.yaml"])
+    policy = yaml_data(made["manifests/gpu-operator/cluster-policy.yaml"])
     assert policy["kind"] == "ClusterPolicy"
-    documents = list(yaml.safe_load_all(made["manifests/openshift/train.yaml"]))
+    documents = list(yaml_documents(made["manifests/openshift/train.yaml"]))
     assert [one["kind"] for one in documents] == [
         "MachineConfigPool",
         "MachineConfig",

@@ -1,12 +1,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.nic_cluster_policy import rdma_request
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import MPS_USER, claiming_pod_spec, pod_spec, topology_hint
+from tests.reading import yaml_data
 from tests.unit.render.fleets import compiled, eks, gke, one
 from tests.unit.render.golden_files import assert_golden
 
@@ -156,7 +156,7 @@ def test_pods_name_the_networks_and_the_devices_they_need(
     }
     fleet = compiled(platform, pools, addons={"networkOperator": network})
     texts = {file.path: file.text for file in artefacts(fleet)}
-    files = {name: yaml.safe_load(texts[f"pods/{name}.yaml"]) for name in pools}
+    files = {name: yaml_data(texts[f"pods/{name}.yaml"]) for name in pools}
     pod = files["train"]
     assert pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == joined
     asked = pod["spec"]["containers"][0]["resources"]["limits"]

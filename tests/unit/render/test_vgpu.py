@@ -1,11 +1,10 @@
 from typing import Any
 
-import yaml
-
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import vgpu_device_config, vgpu_device_file
 from gpufleet.render.manifests import gpu_operator_release_values
+from tests.reading import yaml_data
 
 
 def fleet(*profiles: str) -> Fleet:
@@ -39,7 +38,7 @@ def test_every_type_fills_the_gpus_of_its_hosts() -> None:
             "a100d-3-40c": [{"devices": "all", "vgpu-devices": {"A100D-3-40C": 2}}],
         },
     }
-    assert yaml.safe_load(vgpu_device_file(one)) == vgpu_device_config(one)
+    assert yaml_data(vgpu_device_file(one)) == vgpu_device_config(one)
 
 
 def test_nothing_without_guests() -> None:

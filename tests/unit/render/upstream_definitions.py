@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from gpufleet.contract.schemas.validator import schema_problems
+from tests.reading import yaml_data
 
 FOLDER = Path(__file__).parents[4] / "shared/reference/crds"
 
@@ -19,7 +19,7 @@ def assert_accepted(definition: str, document: dict[str, Any]) -> None:
     path = FOLDER / definition
     if not path.exists():
         pytest.skip(f"no copy of {definition} next to the repository (shared/reference/crds)")
-    assert_fits(yaml.safe_load(path.read_text(encoding="utf-8")), document)
+    assert_fits(yaml_data(path.read_text(encoding="utf-8")), document)
 
 
 def assert_fits(crd: dict[str, Any], document: dict[str, Any]) -> None:

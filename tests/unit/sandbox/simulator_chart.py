@@ -12,6 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
+from tests.reading import yaml_data
+
 ROOT = Path(__file__).parents[3]
 CHARTS = ROOT / "sandbox/gpufleet_sandbox/charts"
 UPSTREAM = ROOT.parent / "shared/reference/charts"
@@ -21,7 +23,7 @@ Values = dict[str, Any]
 
 
 def load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())
+    return yaml_data(path.read_text())
 
 
 def violations(chart: str, values: Values) -> list[str]:

@@ -4,11 +4,11 @@ import ssl
 from pathlib import Path
 
 import pytest
-import yaml
 from cryptography import x509
 
 from gpufleet_sandbox import certificates, kubeconfig
 from tests.examples import ALL, has_changed
+from tests.reading import yaml_data
 
 NOW = datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
 
@@ -105,7 +105,7 @@ def test_a_set_close_to_its_end_is_made_again(made: certificates.Certificates) -
 
 def test_kubeconfig_embeds_everything(made: certificates.Certificates) -> None:
     text = kubeconfig.render(made, "admin", 6443)
-    (cluster,) = yaml.safe_load(text)["clusters"]
+    (cluster,) = yaml_data(text)["clusters"]
     assert cluster["cluster"]["server"] == "https://127.0.0.1:6443"
     assert "client-key-data" in text
     assert str(made.folder) not in text

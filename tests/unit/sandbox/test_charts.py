@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.reading import yaml_documents
 from tests.unit.sandbox.simulator_chart import (
     CHARTS,
     Values,
@@ -168,7 +168,7 @@ def test_values_reach_the_cluster_policy_and_the_configmaps(tmp_path: Path) -> N
         },
     )
     assert done.returncode == 0, done.stderr
-    documents = [item for item in yaml.safe_load_all(done.stdout) if item]
+    documents = [item for item in yaml_documents(done.stdout) if item]
     maps = {d["metadata"]["name"]: d["data"] for d in documents if d["kind"] == "ConfigMap"}
     assert maps == {"p": GOOD_PLUGIN["data"], "m": {"config.yaml": layouts}}
     (policy,) = [d for d in documents if d["kind"] == "ClusterPolicy"]
@@ -198,7 +198,7 @@ def test_nfd_can_be_left_to_another_chart(tmp_path: Path) -> None:
 
 def test_every_rendered_field_is_in_the_definition(tmp_path: Path) -> None:
     done = render(tmp_path, {"kataManager": {"enabled": True}})
-    (policy,) = [d for d in yaml.safe_load_all(done.stdout) if d and d["kind"] == "ClusterPolicy"]
+    (policy,) = [d for d in yaml_documents(done.stdout) if d and d["kind"] == "ClusterPolicy"]
     definition = load(CHART.parents[1] / "crds/nvidia.com_clusterpolicies.yaml")
     schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     assert list(unknown(policy["spec"], schema["properties"]["spec"], "spec")) == []

@@ -2,12 +2,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpufleet_sandbox.certificates import Certificates
 from gpufleet_sandbox.control_plane import COMPONENTS, ControlPlanePlan, command_line, select
 from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.layout import SandboxLayout
+from tests.reading import yaml_documents
 
 PORTS = {name: 4000 + n for n, name in enumerate(p for c in COMPONENTS for p in c.ports)}
 
@@ -56,7 +56,7 @@ def test_service_accounts_are_off_without_their_controller() -> None:
 
 def test_stages_cover_the_life_of_nodes_and_pods() -> None:
     text = (files("gpufleet_sandbox") / "kwok_stages.yaml").read_text()
-    stages = {stage["metadata"]["name"]: stage for stage in yaml.safe_load_all(text)}
+    stages = {stage["metadata"]["name"]: stage for stage in yaml_documents(text)}
     assert list(stages) == [
         "node-ready",
         "node-heartbeat",

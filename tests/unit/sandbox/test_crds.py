@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_sandbox import custom_resources
 from gpufleet_sandbox.crds import vendors
 from gpufleet_sandbox.crds.strictness import is_strict
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[3]
 OURS = ROOT / "sandbox/gpufleet_sandbox/crds"
@@ -21,7 +21,7 @@ PROSE = ("description", "title", "example", "externalDocs")
 
 
 def load(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text())
+    return yaml_data(path.read_text())
 
 
 def schemas(definition: dict[str, Any]) -> dict[str, dict[str, Any]]:

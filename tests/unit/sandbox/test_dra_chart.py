@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.reading import yaml_documents
 from tests.unit.sandbox.simulator_chart import (
     CHARTS,
     Values,
@@ -103,7 +103,7 @@ def test_the_default_namespace_is_refused(tmp_path: Path) -> None:
 def test_classes_and_values(tmp_path: Path) -> None:
     done = render(tmp_path, {**GOOD, "resources": {"computeDomains": {"enabled": False}}})
     assert done.returncode == 0, done.stderr
-    made = [item for item in yaml.safe_load_all(done.stdout) if item]
+    made = [item for item in yaml_documents(done.stdout) if item]
     classes = {m["metadata"]["name"]: m["spec"] for m in made if m["kind"] == "DeviceClass"}
     assert set(classes) == {"gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"}
     assert classes["gpu.nvidia.com"]["extendedResourceName"] == "nvidia.com/gpu"

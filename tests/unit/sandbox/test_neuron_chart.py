@@ -6,13 +6,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.chart_values import leaves, merged
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.neuron_values import CHART as NAME
 from gpufleet.render.neuron_values import neuron_release_values, neuron_values
+from tests.reading import yaml_data
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "sandbox/gpufleet_sandbox/charts" / NAME
@@ -35,7 +35,7 @@ SHORTENED = (
 def problems(values: dict[str, Any]) -> list[str]:
     schema = json.loads((CHART / "values.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
-    whole = merged(yaml.safe_load((CHART / "values.yaml").read_text()), values)
+    whole = merged(yaml_data((CHART / "values.yaml").read_text()), values)
     return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(whole)]
 
 
@@ -64,13 +64,13 @@ def told() -> list[dict[str, Any]]:
 
 
 def test_name_and_version_are_the_pins() -> None:
-    found = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    found = yaml_data((CHART / "Chart.yaml").read_text())
     assert (found["name"], found["version"]) == (NAME, load().chart(NAME).version)
     assert problems({}) == []
 
 
 def test_the_chart_takes_what_we_tell_it() -> None:
-    known = dict(leaves(yaml.safe_load((CHART / "values.yaml").read_text())))
+    known = dict(leaves(yaml_data((CHART / "values.yaml").read_text())))
     for values in told():
         assert problems(values) == []
         assert {key for key, _ in leaves(values)} <= set(known)
@@ -93,12 +93,12 @@ def test_keys_and_defaults_are_upstreams() -> None:
     path = UPSTREAM / f"{NAME}-{load().chart(NAME).version}.values.yaml"
     if not path.is_file():
         pytest.skip(f"upstream's values are not next to the checkout ({path})")
-    theirs = yaml.safe_load(path.read_text())
+    theirs = yaml_data(path.read_text())
     assert problems(theirs) == []
     for values in told():
         assert {key for key, _ in leaves(values)} <= {key for key, _ in leaves(theirs)}
     mine, yours = (
         {key: value for key, value in leaves(values) if not key.startswith(SHORTENED)}
-        for values in (yaml.safe_load((CHART / "values.yaml").read_text()), theirs)
+        for values in (yaml_data((CHART / "values.yaml").read_text()), theirs)
     )
     assert mine == yours

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load as catalogue
 from gpufleet.fleet.chart_values import leaves, merged
 from gpufleet.render.keda_values import keda_values
 from gpufleet.render.kueue_configuration import kueue_values
+from tests.reading import yaml_data
 from tests.unit.render.fleets import TEAMS, eks
 from tests.unit.sandbox import simulator_chart
 from tests.unit.sandbox.simulator_chart import CHARTS, load, violations
@@ -49,8 +49,8 @@ def test_the_chart_takes_what_a_fleet_tells_kueue() -> None:
 
 def test_our_configuration_covers_what_the_charts_own_says() -> None:
     """The chart's text is replaced as a whole, so nothing of it may be lost by accident."""
-    theirs = yaml.safe_load(upstream("kueue")["managerConfig"]["controllerManagerConfigYaml"])
-    ours = yaml.safe_load(
+    theirs = yaml_data(upstream("kueue")["managerConfig"]["controllerManagerConfigYaml"])
+    ours = yaml_data(
         kueue_values(eks(queues={"teams": TEAMS}))["managerConfig"]["controllerManagerConfigYaml"]
     )
     assert set(theirs) <= set(ours)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.contract.schemas.gpu_refusals import refusals
 from gpufleet.contract.schemas.problems import SchemaProblemKind
 from gpufleet.contract.schemas.validator import schema_problems
+from tests.reading import yaml_data
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -85,20 +85,20 @@ def shown(path: str) -> str:
 
 
 def test_a_deployment_that_the_server_takes() -> None:
-    assert schema_problems(yaml.safe_load(DEPLOYMENT)) == ()
+    assert schema_problems(yaml_data(DEPLOYMENT)) == ()
 
 
 @pytest.mark.parametrize(("path", "value", "place", "message"), BROKEN)
 def test_one_thing_that_the_server_refuses(
     path: str, value: object, place: str, message: str
 ) -> None:
-    (problem,) = schema_problems(changed(yaml.safe_load(DEPLOYMENT), path, value))
+    (problem,) = schema_problems(changed(yaml_data(DEPLOYMENT), path, value))
     assert problem.path == shown(place)
     assert problem.message.startswith(message)
 
 
 def test_a_patch_keeps_what_it_leaves_out() -> None:
-    patch = changed(yaml.safe_load(DEPLOYMENT), f"{CONTAINER}.resources.claims.0.name", "of-base")
+    patch = changed(yaml_data(DEPLOYMENT), f"{CONTAINER}.resources.claims.0.name", "of-base")
     pod = patch["spec"]["template"]["spec"]
     del pod["containers"][0]["image"], pod["initContainers"][0]["image"]
     assert schema_problems(patch) == ()
@@ -115,14 +115,14 @@ spec:
 
 
 def test_the_volume_of_nim_needs_a_size() -> None:
-    assert schema_problems(yaml.safe_load(CACHE)) == ()
-    wrong = changed(yaml.safe_load(CACHE), "spec.storage.pvc.size", "model-size")
+    assert schema_problems(yaml_data(CACHE)) == ()
+    wrong = changed(yaml_data(CACHE), "spec.storage.pvc.size", "model-size")
     (problem,) = schema_problems(wrong)
     assert problem.path == "spec.storage.pvc.size"
     assert problem.message.startswith("size is 'model-size', a quantity such as 50Gi is needed")
 
 
-OTHERS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+OTHERS = yaml_data(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
 """Objects that operators accept (`taken`), and changes that they refuse, with words of the
 message. Written from the operators' code, which `refusals.jsonl` names."""
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
+from tests.reading import yaml_documents
 from tests.recorded.commands import rendered
 from tests.recorded.differences import recordings
 from tests.recorded.programs import DECLARATIONS
@@ -29,7 +30,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
     """Objects of Kubernetes among rendered files, as text or data."""
     if isinstance(value, str):
         try:
-            documents = list(yaml.safe_load_all(value))
+            documents = list(yaml_documents(value))
         except yaml.YAMLError:
             return []
         return [

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.platforms import eks
@@ -17,6 +16,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_values import karpenter_values, needed_gates
 from gpufleet.platforms.eks.registered import registered
 from gpufleet.render.artefacts import artefacts
+from tests.reading import yaml_documents
 
 H100 = {"instanceTypes": ["p5.48xlarge"]}
 L4 = {"gpu": "L4"}
@@ -49,7 +49,7 @@ def files(pool: dict[str, Any], **more: Any) -> dict[str, Any]:
     assert result.deployable, result.findings
     folder = "manifests/karpenter/"
     made = [one for one in artefacts(result.fleet) if one.path.startswith(folder)]
-    read = {one.path.removeprefix(folder): [*yaml.safe_load_all(one.text)] for one in made}
+    read = {one.path.removeprefix(folder): [*yaml_documents(one.text)] for one in made}
     return {name: found[0] if len(found) == 1 else found for name, found in read.items()}
 
 

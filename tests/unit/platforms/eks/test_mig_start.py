@@ -7,13 +7,13 @@ maybeSetTrue: `false` stays for ever, every other value becomes `true` when a la
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_objects import node_pool
 from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import user_data
+from tests.reading import yaml_data
 
 LABEL = "nvidia.com/gpu.deploy.device-plugin"
 PAUSED = "paused-for-mig-change"
@@ -49,7 +49,7 @@ def flags(result: Any) -> list[str]:
     text = user_data(pool, eks_shape(pool), group_labels(pool), None)
     if text is None:
         return []
-    config = yaml.safe_load(text.split("\n\n", 2)[2].rsplit("\n--", 1)[0])
+    config = yaml_data(text.split("\n\n", 2)[2].rsplit("\n--", 1)[0])
     return config["spec"].get("kubelet", {}).get("flags", [])
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.model import Fleet
@@ -15,6 +14,7 @@ from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.existing.labels import commands, node_feature_rule, node_patches
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
+from tests.reading import yaml_data
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "existing-nodes").glob("*-*.yaml"))
 AKS = EXAMPLES[0].with_name("aks.yaml")
@@ -261,7 +261,7 @@ def test_a_price_is_that_of_the_region_and_is_not_guessed() -> None:
 
 @pytest.mark.parametrize("file", [*EXAMPLES, AKS], ids=lambda file: file.stem)
 def test_the_examples_compile_and_render(file: Path) -> None:
-    made = compile_data(yaml.safe_load(file.read_text()))
+    made = compile_data(yaml_data(file.read_text()))
     assert made.deployable, made.findings
     assert made.fleet is not None
     paths = {one.path for one in artefacts(made.fleet)}
@@ -271,7 +271,7 @@ def test_the_examples_compile_and_render(file: Path) -> None:
 def test_what_the_examples_advertise() -> None:
     found: dict[str, dict[str, int]] = {}
     for file in (*EXAMPLES, AKS):
-        made = compile_data(yaml.safe_load(file.read_text())).fleet
+        made = compile_data(yaml_data(file.read_text())).fleet
         assert made is not None
         found[file.stem] = dict(made.pools[0].advertised)
     assert found == {

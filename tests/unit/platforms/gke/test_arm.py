@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
 from gpufleet.platforms.gke.shape import ARM_TAINT
 from gpufleet.render.artefacts import artefacts
+from tests.reading import yaml_documents
 
 
 def compiled(machine: str = "a4x-highgpu-4g", most: int = 18, **more: Any) -> Compiled:
@@ -36,7 +36,7 @@ def compiled(machine: str = "a4x-highgpu-4g", most: int = 18, **more: Any) -> Co
 
 def documents(fleet: Fleet, path: str) -> list[dict[str, Any]]:
     (found,) = [one for one in artefacts(fleet) if one.path == path]
-    return list(yaml.safe_load_all(found.text))
+    return list(yaml_documents(found.text))
 
 
 @pytest.mark.parametrize("machine", ["a4x-highgpu-4g", "a4x-maxgpu-4g-metal"])

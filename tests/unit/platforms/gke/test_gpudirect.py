@@ -9,7 +9,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.change.differences import file_class
 from gpufleet.contract.schemas.validator import schema_problems
@@ -18,6 +17,7 @@ from gpufleet.platforms.gke.daemon_sets import chosen_pools, gpudirect_objects
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
+from tests.reading import yaml_data, yaml_documents
 from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke, with_pools
 
 GPUS = [f"/dev/nvidia{index}" for index in range(8)]
@@ -38,7 +38,7 @@ def pod(machine: str, **options: Any) -> dict[str, Any]:
     result = compiled({**pool, "intent": "training", **options})
     assert result.deployable, result.findings
     (text,) = [file.text for file in artefacts(result.fleet) if file.path == "pods/p.yaml"]
-    (document,) = yaml.safe_load_all(text)
+    (document,) = yaml_documents(text)
     return document
 
 
@@ -77,9 +77,7 @@ def mounts(container: dict[str, Any]) -> dict[str, str]:
 def test_tcpx_has_its_daemon() -> None:
     document = pod("a3-highgpu-8g")
     assert networks(document) == ["default", "vpc1", "vpc2", "vpc3", "vpc4"]
-    listed = yaml.safe_load(
-        document["metadata"]["annotations"]["devices.gke.io/container.tcpx-daemon"]
-    )
+    listed = yaml_data(document["metadata"]["annotations"]["devices.gke.io/container.tcpx-daemon"])
     assert [one["path"] for one in listed] == DEVICES
     main, daemon = containers(document)
     assert main["resources"]["limits"]["nvidia.com/gpu"] == "8"
@@ -106,9 +104,7 @@ def test_tcpx_has_its_daemon() -> None:
 def test_tcpxo_has_its_daemon() -> None:
     document = pod("a3-megagpu-8g")
     assert networks(document) == ["default", *(f"vpc{index}" for index in range(1, 9))]
-    listed = yaml.safe_load(
-        document["metadata"]["annotations"]["devices.gke.io/container.tcpxo-daemon"]
-    )
+    listed = yaml_data(document["metadata"]["annotations"]["devices.gke.io/container.tcpxo-daemon"])
     assert [one["path"] for one in listed] == [*DEVICES, "/dev/dmabuf_import_helper"]
     main, daemon = containers(document)
     assert daemon["name"] == "tcpxo-daemon"
@@ -326,7 +322,7 @@ def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
     assert "docker.io" not in text
     assert "mirror.example.com/library/ubuntu:24.04" in text
     (pods,) = [one.text for one in artefacts(fleet) if one.path == "pods/p.yaml"]
-    _, daemon = containers(yaml.safe_load(pods))
+    _, daemon = containers(yaml_data(pods))
     assert daemon["image"].startswith("mirror.example.com/gce-ai-infra/gpudirect-tcpxo/")
 
     def files(**addons: Any) -> list[str]:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import yaml
-
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.platforms.compiled import compile_data
@@ -12,6 +10,7 @@ from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.render.kueue_queues import resource_flavor
 from gpufleet.render.pod_request import pod_spec
+from tests.reading import yaml_data
 from tests.unit.platforms.gke.fleet_pools import L4, RESERVED, SPOT, ZONE, gke, with_pools
 
 
@@ -27,7 +26,7 @@ def test_the_operator_finds_googles_driver_on_container_optimized_os() -> None:
     assert values["toolkit"]["env"] == [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
     assert values["driver"]["enabled"] is False
     (text,) = [one.text for one in artefacts(result.fleet) if one.path.endswith("/quota.yaml")]
-    quota = yaml.safe_load(text)
+    quota = yaml_data(text)
     assert quota["metadata"]["namespace"] == "gpu-operator"
     # No limit, as in Google's quota of kube-system (kubernetes/kubernetes 1691311 `cluster/gce/
     # addons/admission-resource-quota-critical-pods`): Node Feature Discovery, critical too by the
@@ -48,7 +47,7 @@ def test_googles_installer_is_made_for_pools_of_the_operator() -> None:
     ]
     fleet = with_pools(*pools).fleet
     made = {
-        one.path.removeprefix("manifests/gke/"): yaml.safe_load(one.text)
+        one.path.removeprefix("manifests/gke/"): yaml_data(one.text)
         for one in artefacts(fleet)
         if "driver-installer" in one.path
     }

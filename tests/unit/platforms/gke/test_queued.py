@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import QUEUED_TAINT
 from gpufleet.render.artefacts import artefacts
+from tests.reading import yaml_data
 
 KEY = "cloud.google.com/gke-queued"
 
@@ -37,7 +37,7 @@ def compiled(*capacity: dict[str, Any], intent: str = "batch", **options: Any) -
 
 def document(fleet: Fleet, path: str) -> dict[str, Any]:
     (found,) = [one for one in artefacts(fleet) if one.path == path]
-    return yaml.safe_load(found.text)
+    return yaml_data(found.text)
 
 
 def test_pods_of_queued_nodes_tolerate_googles_taint() -> None:
@@ -76,7 +76,7 @@ def test_a_release_channel_takes_queued_nodes() -> None:
 def test_pods_of_jobs_that_a_move_ends_are_not_moved(intent: str, moved: bool) -> None:
     fleet = compiled({"onDemand": {}}, {"spot": {}}, intent=intent).fleet
     (found,) = [one for one in artefacts(fleet) if "compute-class" in one.path]
-    spec = yaml.safe_load(found.text)["spec"]
+    spec = yaml_data(found.text)["spec"]
     assert spec["activeMigration"] == {"optimizeRulePriority": moved}
 
 

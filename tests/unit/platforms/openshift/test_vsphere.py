@@ -4,7 +4,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
@@ -12,6 +11,7 @@ from gpufleet.platforms.openshift.machine_set import machine_set_plan
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
 from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.base import Platform
+from tests.reading import yaml_documents
 from tests.unit.platforms.openshift import clouds
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, fleet
 from tests.unit.platforms.openshift.test_rules import CLAIMED, FIXED, OTHER
@@ -135,7 +135,7 @@ def _written(made: Any) -> list[dict[str, Any]]:
         document
         for file in artefacts(made)
         if file.path.startswith("manifests/openshift/")
-        for document in yaml.safe_load_all(file.text)
+        for document in yaml_documents(file.text)
         if document["kind"] == "MachineSet"
     ]
 

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet_sandbox.operands.dra_driver import SimulatedDraDriver, read_dra_driver
+from tests.reading import yaml_data
 from tests.unit.sandbox.test_dra_chart import CHART
 
 LABELS = {
@@ -17,7 +17,7 @@ GPU_NODE = {"feature.node.kubernetes.io/pci-10de.present": "true"}
 
 
 def installed(**changes: Any) -> SimulatedDraDriver | None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text()) | changes
+    values = yaml_data((CHART / "values.yaml").read_text()) | changes
     item = {"metadata": {"labels": LABELS}, "data": {"values.json": json.dumps(values)}}
     other = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}
     return read_dra_driver([other, item])

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.fleet import Fleet
@@ -23,6 +22,7 @@ from gpufleet_sandbox.operands.neuron import (
     read_neuron_plugin,
 )
 from gpufleet_sandbox.operands.simulated_node import SimulatedNode
+from tests.reading import yaml_data
 from tests.unit.sandbox.test_neuron_chart import CHART
 
 DEVICE, CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
@@ -51,7 +51,7 @@ def fleet(*taints: dict[str, str], **pool: Any) -> Fleet:
 
 def cluster(values: dict[str, Any]) -> ClusterView:
     """ConfigMap of the simulator chart, as the operands read it."""
-    whole = merged(yaml.safe_load((CHART / "values.yaml").read_text()), values)
+    whole = merged(yaml_data((CHART / "values.yaml").read_text()), values)
     labels = {NAME_LABEL: CHART_NAME, COMPONENT_LABEL: COMPONENT}
     written = {"metadata": {"labels": labels}, "data": {"values.json": json.dumps(whole)}}
     plugin = read_neuron_plugin({("kube-system", "neuron-simulated"): written})
