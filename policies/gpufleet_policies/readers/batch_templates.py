@@ -14,6 +14,7 @@ from gpufleet_policies.readers.raw_pods import (
     natural,
     template,
     times,
+    total_of,
 )
 from gpufleet_policies.readers.reading import at, fact
 
@@ -38,7 +39,7 @@ def job_set(path: str, is_template: bool = False) -> Callable[[dict[str, Any]], 
         numbers = [
             times(count(j, "replicas"), count(j, "template.spec.parallelism")) for j in found
         ]
-        total = _sum(numbers)
+        total = total_of(numbers)
         # Pods of a JobSet get names below its own, or below `network.subdomain`
         # (kubernetes-sigs/jobset, api/jobset/v1alpha2, Network).
         below = at(document, "spec.network.subdomain") or at(document, "metadata.name")
@@ -56,12 +57,6 @@ def job_set(path: str, is_template: bool = False) -> Callable[[dict[str, Any]], 
     return groups
 
 
-def _sum(numbers: list[Fact[int]]) -> Fact[int]:
-    if not all(number.is_known for number in numbers):
-        return SOME
-    return known(sum(number.value for number in numbers))
-
-
 def by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
     """Kubeflow: each role under a path has a template."""
 
@@ -71,7 +66,7 @@ def by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
         stated = {"spreads": True, "processes": at(document, "spec.nprocPerNode")}
         roles = mapping(at(document, path))
         numbers = {role: count(spec, "replicas") for role, spec in roles.items()}
-        total = _sum(list(numbers.values()))
+        total = total_of(list(numbers.values()))
         for role, spec in roles.items():
             yield template(spec, role, "template", numbers[role], f"{path}.{role}.", total, stated)
 
@@ -108,7 +103,7 @@ def tasks(document: dict[str, Any]) -> Groups:
     """Volcano: each task has a template."""
     tasks = items(at(document, "spec.tasks"))
     numbers = [count(task, "replicas") for task in tasks]
-    total = _sum(numbers)
+    total = total_of(numbers)
     for index, (task, pods) in enumerate(zip(tasks, numbers, strict=True)):
         prefix = f"spec.tasks[{index}]."
         yield template(task, name_of(task, "name", index), "template", pods, prefix, total)

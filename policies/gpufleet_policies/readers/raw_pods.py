@@ -1,6 +1,6 @@
 """RawGroup and Kind: a pod template before it is read, and what is known about a kind."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +98,13 @@ def times(*factors: Fact[int]) -> Fact[int]:
             return unknown(factor.place)
         product *= factor.value
     return known(product, place=factors[0].place)
+
+
+def total_of(numbers: Sequence[Fact[int]]) -> Fact[int]:
+    """The sum; not known as soon as one number is not."""
+    if not all(number.is_known for number in numbers):
+        return unknown("pods")
+    return known(sum(number.value for number in numbers))
 
 
 def count(document: Any, path: str, default: int = 1) -> Fact[int]:

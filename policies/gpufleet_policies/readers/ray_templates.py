@@ -24,6 +24,7 @@ from gpufleet_policies.readers.raw_pods import (
     natural,
     template,
     times,
+    total_of,
 )
 from gpufleet_policies.readers.reading import at, boolean, decimal, fact, whole
 
@@ -183,12 +184,9 @@ def ray_groups(path: str) -> Callable[[dict[str, Any]], Groups]:
         head = f"{path}.headGroupSpec"
         workers = items(at(document, f"{path}.workerGroupSpecs"))
         numbers = [times(_standing(worker), count(worker, "numOfHosts")) for worker in workers]
-        known_all = all(number.is_known for number in numbers)
-        total: Fact[int] = (
-            known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
-        )
         shared = _stated(at(document, head))
         one = known(1, place=head)
+        total = total_of([one, *numbers])
         yield template(document, "head", f"{head}.template", one, together=total, stated=shared)
         for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
             place = f"{path}.workerGroupSpecs[{index}]."

@@ -94,3 +94,18 @@ def _gpus(claim: DeviceClaim) -> int:
             return 0
         total += request.count.value
     return total
+
+
+def gpus_of(group: PodGroup) -> list[int]:
+    """GPUs of one pod, by resource; 0 where a number is not known."""
+    return [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+
+
+def gpus_at_once(workload: WorkloadFacts, group: PodGroup) -> int:
+    """GPUs of all pods of a group, if it has any; of one pod where they may run one by one, and of
+    all groups of a workload that starts together. A number of pods that is not known is 1."""
+    alone = sum(gpus_of(group))
+    if not alone or (workload.runs_to_completion and not workload.starts_together):
+        return alone
+    groups = workload.pod_groups if workload.starts_together else (group,)
+    return sum(sum(gpus_of(g)) * (1 if g.pods.found is None else g.pods.found) for g in groups)

@@ -119,11 +119,10 @@ def on_gpu_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
     if workload.may_say(*FRACTIONS):
         return
     for group in workload.running_groups():
-        if not group.pods.is_known or not group.runtime_class.is_absent:
+        listed = group.containers_known and all(c.resources_known for c in group.containers)
+        if not listed or not group.pods.is_known or not group.runtime_class.is_absent:
             continue
-        if not group.containers_known:
-            continue
-        if not all(c.resources_known for c in group.containers) or _has_devices(group):
+        if _has_devices(group):
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
         if pin is not None and group.promised_gpus:

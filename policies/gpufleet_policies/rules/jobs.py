@@ -73,9 +73,7 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
 def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""
     ray = workload.ray
-    if ray is None or not workload.uses_gpus:
-        return
-    if not ray.ends_with_job.is_known or ray.ends_with_job.value:
+    if ray is None or not workload.uses_gpus or ray.ends_with_job.found is not False:
         return
     place = "spec.shutdownAfterJobFinishes"
     job = workload.job

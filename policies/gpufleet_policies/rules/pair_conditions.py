@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
+from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
+from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import is_mapping, items, mapping, rewritten
 from gpufleet_policies.readers.scheduling import selects, uncovered
 
@@ -31,7 +33,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
-    "less": lambda here, wanted: type(here) is type(wanted) and here < wanted,
+    "less": lambda here, wanted: _less(quantity(str(here)), quantity(str(wanted))),
     "more": lambda here, wanted: here > wanted,
     "least": lambda here, wanted: here >= wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
@@ -60,6 +62,10 @@ def _meant(here: str, wanted: str) -> bool:
     """Whether two names are different spellings of one: the same numbers, few other letters."""
     numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
     return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
+
+
+def _less(here: Fraction | None, wanted: Fraction | None) -> bool:
+    return here is not None and wanted is not None and here < wanted
 
 
 def _given(template: Any, label: str, values: Any) -> bool:

@@ -2,8 +2,9 @@
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
 `with`, others that must exist; `without`, others that must not: mappings of paths to the required
-values. With `of`, a path through lists, it is asked for each value there, as `it`. Texts name
-`{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
+values, which may be those of another field: `{"at": PATH}` of the reported object, or as `one.PATH`
+of the first of `with`. With `of`, a path through lists, it is asked for each value there, as `it`.
+Texts name `{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
 """
 
 import re
@@ -26,7 +27,7 @@ from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.codes import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
-from gpufleet_policies.rules.claimed import claim_of, with_pods
+from gpufleet_policies.rules.claimed import claim_of, gpus_at_once, gpus_of, with_pods
 from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
@@ -152,11 +153,10 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         "labels": {**hidden, **workload.labels, **group.labels},
         "annotations": notes,
     }
-    gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+    gpus = gpus_of(group)
     ports = [name for one in group.containers for name in one.ports if not name.isdecimal()]
     numbers = [n for one in group.containers for n in one.ports.values() if n.isdecimal()]
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
-    one_by_one = workload.runs_to_completion and not workload.starts_together
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
         **_written(
@@ -172,7 +172,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         else UNKNOWN,
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
-        "gpus": sum(gpus) * (1 if one_by_one else group.pods.found or 1) or None,
+        "gpus": gpus_at_once(workload, group) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
         "file": workload.locator.file,
@@ -367,6 +367,7 @@ def _others(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
         if first is None:
             return None
         found.append(first)
+        at = replace(at, data={**at.data, "one": found[0].data})
     taken = {(id(one.subject), one.place) for one in (at, *found)}
     unwanted = (_fitting(context, one, at, far=True) for one in pair.get("without", ()))
     others = (side for side, _ in chain.from_iterable(unwanted))

@@ -11,6 +11,7 @@ from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
+from gpufleet_policies.readers.raw_pods import total_of
 from gpufleet_policies.rules.placement import POOL_LABEL
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, place
@@ -104,17 +105,16 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding
     if not any(pool.is_certainly_gpu for pool in all_pools(context)):
         return
     users = [pool for pool in all_pools(context) if _may_consume(pool, reserved)]
-    nodes = [pool.size.maximum for pool in users]
-    if not all(size.is_known for size in nodes) or any("?" in p.reservations for p in users):
+    reachable = total_of([pool.size.maximum for pool in users])
+    if not reachable.is_known or any("?" in p.reservations for p in users):
         return
-    reachable = sum(size.value for size in nodes)
-    idle = reserved.count.value - reachable
+    idle = reserved.count.value - reachable.value
     if idle > 0:
         who = ", ".join(pool.name for pool in users) or "no pool"
         yield reservation.say(
             reserved=reserved,
             who=who,
-            reachable=reachable,
+            reachable=reachable.value,
             money=_idle_money(context, reserved, idle),
         )
 

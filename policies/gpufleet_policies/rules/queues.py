@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.cluster import GpuQuota
-from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.fact import Fact, known
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import (
     ClusterQueue,
@@ -20,6 +20,7 @@ from gpufleet.findings import Finding, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.readers.raw_pods import total_of
 from gpufleet_policies.rules.placement import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
@@ -35,7 +36,8 @@ def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[F
     totals: dict[str, Fact[int]] = {}
     for quota in _quotas(context):
         if quota.flavor == flavor.locator.name:
-            totals[quota.resource] = _plus(totals.get(quota.resource, known(0)), quota.nominal)
+            others = totals.get(quota.resource, known(0))
+            totals[quota.resource] = total_of([others, quota.nominal])
     pools = [pool for pool in all_pools(context) if _of_flavor(context, pool, flavor)]
     if not pools:
         return
@@ -58,19 +60,11 @@ def _quotas(context: RuleContext) -> Iterator[FlavorQuota]:
         yield from cohort.quotas
 
 
-def _plus(one: Fact[int], other: Fact[int]) -> Fact[int]:
-    if not one.is_known or not other.is_known:
-        return unknown("nominalQuota")
-    return known(one.value + other.value)
-
-
 def _of_flavor(context: RuleContext, pool: NodePool, flavor: ResourceFlavor) -> bool:
-    if not pool.is_certainly_gpu:
-        return False
-    answers = [
-        carries(context, pool, key, frozenset({value})) for key, value in flavor.node_labels.items()
-    ]
-    return all(answer is not False for answer in answers)
+    return pool.is_certainly_gpu and all(
+        carries(context, pool, key, frozenset({value})) is not False
+        for key, value in flavor.node_labels.items()
+    )
 
 
 def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> int | None:
@@ -182,12 +176,15 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             asked[resource] = asked.get(resource, 0) + each.value * pods.value
     for resource, total in asked.items():
         quotas = [one.nominal for one in queue.quotas if one.resource == resource]
-        if not quotas or not all(one.is_known for one in quotas):
-            continue
-        room = sum(one.value for one in quotas)
-        if total > room:
+        room = total_of(quotas)
+        if quotas and room.is_known and total > room.value:
             yield never_admits.say(
-                case="queue", total=total, resource=resource, queue=queue, room=room, at_most=level
+                case="queue",
+                total=total,
+                resource=resource,
+                queue=queue,
+                room=room.value,
+                at_most=level,
             )
 
 

@@ -10,6 +10,7 @@ from gpufleet.findings import Finding
 from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import add, replace
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.raw_pods import total_of
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.placement import gpu_requests
 from gpufleet_policies.rules.pool_room import room_for
@@ -98,9 +99,8 @@ def _copies(workload: WorkloadFacts, group: PodGroup) -> int | None:
     """Replicas of a server, each of which may be several pods, of several groups."""
     width = group.together.found or 1
     alike = [one for one in workload.pod_groups if one is group or width > 1]
-    if not all(one.pods.is_known for one in alike):
-        return None
-    return sum(one.pods.value for one in alike) // width
+    pods = total_of([one.pods for one in alike])
+    return pods.value // width if pods.is_known else None
 
 
 @written_rule("nonprod-serving-never-zero")
@@ -225,17 +225,11 @@ def _validated(
 ) -> Iterator[Finding]:
     if not scaling.maximum.is_known or not group.together.is_known:
         return
-    room = room_for(context, group)
-    if room is None:
-        room = _room_of_quota(context, workload, group)
+    room = room_for(context, group) or _room_of_quota(context, workload, group)
     if room is None:
         return
     resource, pods, pools = room
-    most = (
-        scaling.maximum.value * group.together.value
-        if workload.ray is None
-        else (scaling.maximum.value)
-    )
+    most = scaling.maximum.value * (group.together.value if workload.ray is None else 1)
     if most <= pods:
         return
     yield exceeds.say(

@@ -143,6 +143,6 @@ def foreign_option(context: RuleContext, container: Mapping[str, Any]) -> str | 
         return None
     options = context.catalogue.features(engine[1]).options.values()
     known = [f" {one.name}" for one in options if one.is_in(numbers(container["release"]))]
-    given = re.findall(r"(?<!\S)--[A-Za-z][\w-]*", start[1])
+    given = re.findall(r"(?<!\S)--(?!help|version)[A-Za-z][\w-]*", start[1])
     names = {one: f" {one[2:].replace('_', '-').removeprefix('no-')}" for one in given}
     return next((one for one, name in names.items() if name not in "".join(known)), None)

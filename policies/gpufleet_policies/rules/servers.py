@@ -135,13 +135,10 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             continue
         same = len(container.probed) == 2 and len(set(container.probed)) == 1
         planned = (container.ready_within_seconds or 0) if same else 0
-        soon = (
-            container.launch.serves
-            and seconds < _SOON_SECONDS
-            and not (
-                _is_triton(container) and model_weights(workload.intent, context.catalogue) is None
-            )
+        any_size = (
+            _is_triton(container) and model_weights(workload.intent, context.catalogue) is None
         )
+        soon = container.launch.serves and seconds < _SOON_SECONDS and not any_size
         late = planned >= 2 * seconds
         fetched = None if soon or late else _fetched(context, workload, container, seconds)
         if not (soon or late or fetched):
@@ -161,18 +158,11 @@ def _fetched(
 ) -> str | None:
     """Reason why the weights are late; None where they may be in time, or are in a folder."""
     words = [word.rpartition("=")[2] for word in container.words.found or ()]
-    if (
-        container.keeps_files
-        or not container.launch.serves
-        or "HF_HUB_OFFLINE" in container.variables
-    ):
-        return None
-    if any(word.startswith(("/", ".")) for word in words):
-        return None
-    if not _WITHOUT_WEIGHTS.search(container.image.found or ""):
+    kept = container.keeps_files or "HF_HUB_OFFLINE" in container.variables
+    if kept or not container.launch.serves or any(one.startswith(("/", ".")) for one in words):
         return None
     weights = model_weights(workload.intent, context.catalogue)
-    if weights is None:
+    if weights is None or not _WITHOUT_WEIGHTS.search(container.image.found or ""):
         return None
     needed = weights.bytes // _FETCHED_BYTES + _STARTED_SECONDS
     if seconds >= needed:

@@ -41,6 +41,7 @@ from tests.policies.cases.pair_objects import (
     taint_rule,
 )
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
+from tests.policies.cases.pairs_of_queues import CASES as QUEUES
 from tests.policies.cases.pairs_of_releases import CASES as RELEASES
 from tests.policies.cases.pairs_of_servers import CASES as SERVERS
 from tests.policies.cases.pairs_of_serving import CASES as SERVING
@@ -317,6 +318,7 @@ CASES = (
         settings={"rules": {"sharing-name-collides": "off"}},
     ),
     *MORE,
+    *QUEUES,
     *PROGRAMS,
     *SERVERS,
     *SERVING,

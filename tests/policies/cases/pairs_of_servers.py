@@ -104,7 +104,12 @@ CASES = (
                 ("--enable-reasoning", "--reasoning-parser", "qwen3"),
                 "v0.10.0 with --enable-reasoning, which this release does not have",
             ),
-            (f"{VLLM}0.12.0", f"{VLLM}0.13.0", ("--task", "embed"), "v0.13.0 with --task,"),
+            (
+                f"{VLLM}0.12.0",
+                f"{VLLM}0.13.0",
+                ("--help", "--version", "--task", "embed"),
+                "v0.13.0 with --task,",
+            ),
             (
                 f"{VLLM}0.16.0",
                 f"{VLLM}0.17.1",

@@ -1,0 +1,152 @@
+"""Cases of rules/pairs.py: bounds of Volcano's queues, what pools of model servers select,
+catalogues of OpenShift, and exporters next to one another."""
+
+from typing import Any
+
+from gpufleet.findings import Level
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pair_objects import node, of_kind, operator, release
+from tests.policies.cases.workloads import CONTAINER, deployment
+
+ADVICE = Level.ADVISORY
+_VOLCANO = "scheduling.volcano.sh/v1beta1"
+_GPUS = "nvidia.com/gpu"
+_POOLS = "inference.networking.k8s.io/v1"
+
+
+def _job(pods: int) -> Thing:
+    limits = {_GPUS: 4, "cpu": 4, "memory": "8Gi"}
+    containers = [{"name": "a", "image": "b", "resources": {"limits": limits}}]
+    task = {"name": "w", "replicas": pods, "template": {"spec": {"containers": containers}}}
+    spec = {"schedulerName": "volcano", "minAvailable": pods, "queue": "team", "tasks": [task]}
+    return of_kind("Job", "batch.volcano.sh/v1alpha1", "train", spec, namespace="ml")
+
+
+def _queue(name: str, **spec: Any) -> Thing:
+    return of_kind("Queue", _VOLCANO, name, {"weight": 1, **spec})
+
+
+def _ranks(workers: int) -> Thing:
+    """A PyTorchJob: its master and workers, of four GPUs each, start together."""
+    limits = {_GPUS: 4, "cpu": 4, "memory": "8Gi"}
+    container = {"name": "pytorch", "image": "b", "resources": {"limits": limits}}
+    template = {"spec": {"containers": [container]}}
+    roles = {"Master": 1, "Worker": workers}
+    specs = {role: {"replicas": pods, "template": template} for role, pods in roles.items()}
+    policy = {"schedulingPolicy": {"queue": "a"}, "activeDeadlineSeconds": 3600}
+    spec = {"runPolicy": policy, "pytorchReplicaSpecs": specs}
+    return of_kind("PyTorchJob", "kubeflow.org/v1", "train", spec, namespace="ml")
+
+
+def _pool(app: str, picker: str = "chat-epp") -> Thing:
+    reference = {"name": picker, "port": {"number": 9002}}
+    spec = {
+        "selector": {"matchLabels": {"app": app}},
+        "targetPorts": [{"number": 8000}],
+        "endpointPickerRef": reference,
+    }
+    return of_kind("InferencePool", _POOLS, "chat", spec, namespace="ml")
+
+
+_PICKER = of_kind("Service", "v1", "chat-epp", {"ports": [{"port": 9002}]}, namespace="ml")
+_CHANNEL = "operators.coreos.com/v1alpha1"
+
+
+def _channel(name: str) -> Thing:
+    spec = {"name": "gpu-operator-certified", "source": "certified-operators", "channel": name}
+    spec["sourceNamespace"] = "openshift-marketplace"
+    return of_kind("Subscription", _CHANNEL, "gpu", spec, namespace="nvidia-gpu-operator")
+
+
+def _cluster() -> Thing:
+    thing = of_kind("ClusterVersion", "config.openshift.io/v1", "version", {})
+    thing.properties["status"] = {"desired": {"version": "4.16.30"}}
+    return thing
+
+
+_RUNS = {"name": "exporter", "image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.6.0-ubi9"}
+_POD = {"metadata": {"labels": {"app": "e"}}, "spec": {"containers": [_RUNS]}}
+_DAEMON_SPEC = {"selector": {"matchLabels": {"app": "e"}}, "template": _POD}
+_DAEMONS = of_kind("DaemonSet", "apps/v1", "exporter", _DAEMON_SPEC, namespace="monitoring")
+_SERVING = deployment({f"{CONTAINER}.ports": [{"containerPort": 8000}]})
+
+CASES = (
+    Case(
+        "volcano-queue-too-small",
+        _job(2),
+        _job(3),
+        "requests 12 GPUs, and Queue team may use 8",
+        ADVICE,
+        alongside=(_queue("team", capability={_GPUS: "8"}),),
+    ),
+    *(
+        Case(
+            "volcano-queue-above-parent",
+            _queue("team", parent="all", **{field: {_GPUS: 8}}),
+            _queue("team", parent="all", **{field: {_GPUS: 16}}),
+            f"has 16 GPUs as {field}, and its parent Queue all has 8",
+            ADVICE,
+            alongside=(_queue("all", **{field: {_GPUS: "8"}}),),
+        )
+        for field in ("capability", "deserved")
+    ),
+    # volcano-sh/volcano#5634
+    Case(
+        "volcano-queue-above-parent",
+        _queue("team", parent="all", capability={_GPUS: 8}),
+        _queue("team", parent="all", guarantee={"resource": {_GPUS: 8}}),
+        "has 8 GPUs as guarantee, and its parent Queue all has none",
+        ADVICE,
+        alongside=(_queue("all", capability={_GPUS: 8}),),
+    ),
+    Case(
+        "pods-exceed-nodes",
+        _ranks(1),
+        _ranks(2),
+        "requests 12 GPUs, and all nodes here have 8",
+        ADVICE,
+        alongside=(node(),),
+        settings={"rules": {"training-without-queue-or-gang": "off"}},
+    ),
+    Case(
+        "service-selects-nothing",
+        _pool("chat"),
+        _pool("chat-server"),
+        "selects no pod of these files; Deployment ml/chat, on its port, has the labels",
+        ADVICE,
+        alongside=(_SERVING, _PICKER),
+    ),
+    Case(
+        "named-object-absent",
+        _pool("chat"),
+        _pool("chat", picker="chat-ep"),
+        "names the endpoint picker chat-ep, and there is none here, but Service ml/chat-epp",
+        ADVICE,
+        alongside=(_SERVING, _PICKER),
+    ),
+    Case(
+        "named-object-absent",
+        _channel("v26.3"),
+        _channel("v26.7"),
+        "names the channel v26.7, which catalogues of OpenShift 4.18 and later have, and",
+        ADVICE,
+        alongside=(_cluster(),),
+    ),
+    # NVIDIA/dcgm-exporter#126
+    Case(
+        "exporter-beside-another",
+        operator("v26.3.0", {"dcgmExporter": {"enabled": False}}),
+        operator("v26.3.0", {}),
+        "runs an exporter where Release gpu/dcgm-exporter runs one",
+        ADVICE,
+        alongside=(release("dcgm-exporter", "4.8.2", {}),),
+    ),
+    Case(
+        "exporter-beside-another",
+        operator("v26.3.0", {"dcgmExporter": {"enabled": False}}),
+        operator("v26.3.0", {}),
+        "runs an exporter where DaemonSet monitoring/exporter runs one",
+        ADVICE,
+        alongside=(_DAEMONS,),
+    ),
+)
