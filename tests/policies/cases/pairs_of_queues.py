@@ -68,6 +68,26 @@ _RUNS = {"name": "exporter", "image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.
 _POD = {"metadata": {"labels": {"app": "e"}}, "spec": {"containers": [_RUNS]}}
 _DAEMON_SPEC = {"selector": {"matchLabels": {"app": "e"}}, "template": _POD}
 _DAEMONS = of_kind("DaemonSet", "apps/v1", "exporter", _DAEMON_SPEC, namespace="monitoring")
+
+
+def _backend(service: str) -> Thing:
+    reference = {"name": service, "namespace": "ml", "kind": "Service", "port": 80}
+    spec = {"schema": {"name": "OpenAI"}, "backendRef": reference}
+    return of_kind("AIServiceBackend", "aigateway.envoyproxy.io/v1alpha1", "llama", spec)
+
+
+_PREDICTOR = {"containers": [{"name": "kserve-container", "image": "mock"}]}
+_SERVED_AS = "serving.kserve.io/v1beta1"
+_SERVED = of_kind(
+    "InferenceService", _SERVED_AS, "llama", {"predictor": _PREDICTOR}, namespace="ml"
+)
+
+
+def _ollama(library: str) -> Thing:
+    variables = [{"name": "OLLAMA_LLM_LIBRARY", "value": library}]
+    return release("ollama", "1.33.0", {"image": {"tag": "0.12.6"}, "extraEnv": variables})
+
+
 _SERVING = deployment({f"{CONTAINER}.ports": [{"containerPort": 8000}]})
 
 CASES = (
@@ -148,5 +168,22 @@ CASES = (
         "runs an exporter where DaemonSet monitoring/exporter runs one",
         ADVICE,
         alongside=(_DAEMONS,),
+    ),
+    # kserve/kserve#4595
+    Case(
+        "gateway-backend-leads-back",
+        _backend("llama-predictor-00001-private"),
+        _backend("llama-predictor"),
+        "names the Service llama-predictor of InferenceService ml/llama, which leads back",
+        ADVICE,
+        alongside=(_SERVED,),
+    ),
+    # ollama/ollama#12797
+    Case(
+        "chart-program-refuses",
+        _ollama("cuda_v12"),
+        _ollama("cuda"),
+        "sets OLLAMA_LLM_LIBRARY to cuda, and the libraries of Ollama 0.12.6 are cuda_v12",
+        ADVICE,
     ),
 )
