@@ -14,12 +14,14 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 
+from gpufleet.cluster import WorkloadFacts
 from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.crossguard import Front, run_rules
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.fronts.crossguard_server import AnalyzerService
 from gpufleet_policies.fronts.settings_file import settings_file
 from gpufleet_policies.pack_folder import write_pack
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.rules.registry import by_id
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
 
@@ -122,15 +124,15 @@ def test_a_workload_is_judged_with_the_pools_of_its_program(host: Host):
 
 
 def test_the_rules_run_once_for_all_policies(host: Host, monkeypatch: pytest.MonkeyPatch):
-    runs: list[str] = []
+    runs: list[type[Any]] = []
 
-    def counted(*args: Any, **options: Any) -> Any:
-        runs.append("run")
-        return run_rules(*args, **options)
+    def counted(facts: Any, *args: Any, **options: Any) -> Any:
+        runs.append(type(facts))
+        return run_rules(facts, *args, **options)
 
     monkeypatch.setattr("gpufleet_policies.fronts.crossguard.run_rules", counted)
     assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
-    assert len(runs) == 1
+    assert runs == [WorkloadFacts, ReferencedObject]
 
 
 def test_a_workload_seen_first_is_reported_with_the_fleet(host: Host):

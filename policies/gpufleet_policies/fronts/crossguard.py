@@ -47,10 +47,6 @@ Read = Callable[[], Mapping[str, Any]]
 """Returns the properties of a resource in wire format; called only where a rule needs them."""
 
 
-def _utc_today() -> date:
-    return datetime.now(UTC).date()
-
-
 @dataclass(frozen=True, slots=True)
 class Reported:
     """A finding as the engine takes it."""
@@ -112,8 +108,8 @@ class Front:
         FleetError: the settings file has wrong settings; ValueError: it is not a mapping at all.
     """
 
-    def __init__(self, folder: Path, *, today: Callable[[], date] = _utc_today) -> None:
-        self._today = today
+    def __init__(self, folder: Path, *, today: Callable[[], date] | None = None) -> None:
+        self._today = today or (lambda: datetime.now(UTC).date())
         self._configurations = Configurations(folder)
         self._program = _Program()
         self._stack = ""

@@ -22,6 +22,7 @@ from gpufleet_policies.readers.nvidia_objects import config_object
 from gpufleet_policies.readers.placeholders import is_filled_in, stands_for_another
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
+from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import at, holds_unknown, place_of
 from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.workload import workload_from
@@ -192,7 +193,8 @@ def facts_of_object(
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator)
-    if raw := RAW_KINDS.get((group, locator.kind)):
+    raw = RAW_KINDS.get((group, locator.kind))
+    if raw and (workload is None or raw is RawObject or workload.uses_gpus):
         yield raw(locator=locator, document=document, annotations=own_texts(document))
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)

@@ -58,8 +58,4 @@ def _resource(state: Any, path: str) -> Iterator[Any]:
 
 def opened(value: Any) -> Any:
     """Plain data with UNKNOWN in place of secrets: nothing of them is ever read or quoted."""
-    return without(value, _is_secret)
-
-
-def _is_secret(value: Any) -> bool:
-    return SIGNATURE in value if is_mapping(value) else value == _HIDDEN
+    return without(value, lambda one: SIGNATURE in one if is_mapping(one) else one == _HIDDEN)

@@ -228,7 +228,9 @@ class _Builder:
                 self._problem(here, place, str(problem))
                 continue
             for document in documents:
-                yield from (mapping(one) for one in _list(document.data, "replacements"))
+                data = document.data
+                listed = data if is_list(data) else items(mapping(data).get("replacements"))
+                yield from map(mapping, listed or [data])
 
     def _patch(self, here: _Place, own: list[Made], fields: tuple[str, ...]) -> None:
         for name in fields:
@@ -347,7 +349,3 @@ def _objects(document: Document, file: str) -> Iterator[Made]:
         if is_mapping(member) and "kind" in member:
             layer = Layer(file, document, member, at=steps)
             yield Made(member, Layers(member, [layer]))
-
-
-def _list(data: Any, key: str) -> list[Any]:
-    return data if is_list(data) else items(mapping(data).get(key)) or [data]

@@ -310,23 +310,16 @@ def _proven(
 ) -> dict[str, list[Finding]]:
     rules = code_space()
     # A finding without a rule would be lost unseen: KeyError.
-    kept = [
-        one
-        for one in findings
-        if _is_proven(config, rules[one.code]) and _is_decided(context, rules[one.code])
-    ]
+    kept = [one for one in findings if _is_proven(context, config, rules[one.code])]
     found: dict[str, list[Finding]] = {}
     for one in kept:
         found.setdefault(one.code, []).append(_draft(config, one))
     return found
 
 
-def _is_decided(context: RuleContext, rule: Rule) -> bool:
-    """Whether the values of the chart that decide a rule are known, or it needs none."""
-    return not rule.chart or context.place is not None or declares(context, rule.chart)
-
-
-def _is_proven(config: NvidiaConfig, rule: Rule) -> bool:
+def _is_proven(context: RuleContext, config: NvidiaConfig, rule: Rule) -> bool:
+    if rule.chart and context.place is None and not declares(context, rule.chart):
+        return False  # the values of the chart that decide the rule are not known
     if config.is_named:
         return True
     if rule.proof is Proof.NAMED:

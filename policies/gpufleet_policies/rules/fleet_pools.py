@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet.cluster import FleetFacts, PoolFacts
+from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
@@ -39,15 +39,11 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]
     if fleet.maximum_spend.is_known:
         spend = fleet.maximum_spend.value
         found = f"no budget is set, and the fleet can cost {usd_hour(spend)}"
-        money = Money(
-            AmountKind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max"
-        )
+        gpus = sum(p.maximum_nodes * p.gpus_per_node * p.gpu_fraction for p in fleet.pools)
+        most = "all pools at nodes.max"
+        money = Money(AmountKind.EXPOSURE, Fraction(spend), Fraction(gpus), most)
         suggestion = str(-(-spend // MICRO_USD))
     yield budget_missing.say(found=found, suggestion=suggestion, money=money)
-
-
-def _gpus(pools: tuple[PoolFacts, ...]) -> Fraction:
-    return Fraction(sum(p.maximum_nodes * p.gpus_per_node * p.gpu_fraction for p in pools))
 
 
 def _is_large_notebook_pool(context: RuleContext, pool: NodePool) -> bool:

@@ -36,6 +36,10 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "less": lambda here, wanted: _less(quantity(str(here)), quantity(str(wanted))),
     "more": lambda here, wanted: here > wanted,
     "least": lambda here, wanted: here >= wanted,
+    "sleeps": lambda here, wanted: any(
+        int(one) > wanted for one in re.findall(r"(?:^|[\s;])sleep (\d+)", " ".join(map(str, here)))
+    ),
+    "predicts": lambda here, wanted: f"{here}-predictor" == wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
     "denies": lambda here, chosen: any(

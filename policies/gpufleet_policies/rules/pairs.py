@@ -98,7 +98,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
                 data = _pods(context, subject, group)
-                own = (subject.locator.kind, subject.locator.name, subject.locator.namespace)
+                own = (subject.locator.kind, subject.locator.name, data["metadata"]["namespace"])
                 data["lowest"] = _lowest(context).get(own, data.get("pods"))
                 yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
@@ -137,9 +137,9 @@ def _subscribed(context: RuleContext) -> Fact[str]:
 def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
     """Fewest replicas that an autoscaler keeps, by kind, name and namespace of what it scales."""
     return {
-        (one.target_kind.found, one.target_name.found, one.locator.namespace): _written(
-            least=one.scaling.minimum
-        ).get("least")
+        (one.target_kind.found, one.target_name.found, one.locator.namespace or "default"): (
+            _written(least=one.scaling.minimum).get("least")
+        )
         for one in context.anywhere(Autoscaler)
     }
 

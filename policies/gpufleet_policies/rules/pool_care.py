@@ -273,16 +273,10 @@ def _for_training(context: RuleContext, pool: NodePool) -> str | None:
     if pool.taints.is_known and any("training" in taint.key for taint in pool.taints.value):
         return "the pool's taint is for training"
     for workload in gpu_workloads(context):
-        if is_training(workload) and _pinned(context, workload, pool):
+        pinned = (group for group in workload.running_groups() if group.node_labels)
+        if is_training(workload) and any(accepts(context, pool, one) is True for one in pinned):
             return f"{workload.locator} trains on it"
     return None
-
-
-def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bool:
-    return any(
-        group.node_labels and accepts(context, pool, group) is True
-        for group in workload.running_groups()
-    )
 
 
 @written_rule("expiry-blocked-for-ever", NodePool)

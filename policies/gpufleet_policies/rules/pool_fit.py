@@ -47,7 +47,8 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         if group.together.is_known and group.together.value > 1 and workload.starts_together:
             continue
         pools = [pool for pool in pools_for(context, group) if pool.maker is not Maker.FLEET]
-        if not pools or not all(_only_on_demand(pool) for pool in pools):
+        bought = {None if pool.is_committed else pool.capacity.found for pool in pools}
+        if bought != {frozenset({"onDemand"})}:
             continue
         savings = [found for pool in pools if (found := spot_saving(context, pool)) is not None]
         if len(savings) < len(pools):
@@ -73,14 +74,6 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             ),
             provenance=evidence,
         )
-
-
-def _only_on_demand(pool: NodePool) -> bool:
-    return (
-        pool.capacity.is_known
-        and pool.capacity.value == frozenset({"onDemand"})
-        and not pool.is_committed
-    )
 
 
 def _spot_pool(pool: NodePool) -> str:

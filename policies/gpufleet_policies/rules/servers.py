@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
@@ -22,16 +23,20 @@ _ROLLED_OUT = frozenset(
 
 @written_rule("gpu-processes-without-shared-memory")
 def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
+    """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC; several
+    GPUs of vLLM's image, where its options are not known."""
     for group, container in workload.gpu_containers:
-        opened = container.launch.gpus
-        if not opened.is_known or opened.value < 2:
-            continue
         if container.shares_memory or group.host_ipc or not _is_listed(container):
             continue
-        yield without_shared_memory.say(
-            container=container, opened=opened, provenance=opened.provenance
-        )
+        opened, held_gpus = container.launch.gpus, group.pod_gpus(GPU).found or 0
+        if opened.is_known and opened.value > 1:
+            yield without_shared_memory.say(
+                container=container, opened=opened, provenance=opened.provenance
+            )
+        elif opened.is_unknown and held_gpus > 1 and "vllm-openai" in (container.image.found or ""):
+            yield without_shared_memory.say(
+                case="options-unknown", container=container, held_gpus=held_gpus
+            )
 
 
 def _is_listed(container: Container) -> bool:

@@ -6,6 +6,7 @@ every manifest below `path`);
 argoproj/argo-cd, user guides on directories (`directory.recurse`) and on destinations.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,14 @@ def inline_patches(document: Mapping[str, Any]) -> Iterator[str]:
     for place, entry in (entry for field in PATCHES for entry in entries_at(document, field)):
         if entry.get("patch") is not None:
             yield f"{place}.patch"
+
+
+_READ = re.compile(r'\b(?:file|templatefile|fileset)\(\s*"\$\{path\.module\}/([^"$]*)')
+
+
+def terraform_links(text: str) -> Iterator[GitOpsLink]:
+    """The files and folders of manifests that Terraform reads, from the folder of its file."""
+    yield from (GitOpsLink(found, False) for found in dict.fromkeys(_READ.findall(text)))
 
 
 def _kustomization(document: Mapping[str, Any]) -> Iterator[GitOpsLink]:

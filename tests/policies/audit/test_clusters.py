@@ -263,3 +263,21 @@ def test_what_another_folder_may_have_is_not_missing(tmp_path: Path):
     write(tmp_path, {"policy.yaml": "clusters: [a, b]\n"})
     found = audit(tmp_path, *prod, "--config", str(tmp_path / "policy.yaml"))
     assert missing in [one["code"] for one in found["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("read", "one_cluster"),
+    [
+        ('file("${path.module}/apps/big.yaml")', True),
+        ('templatefile("${path.module}/apps/big.yaml", {team = var.team})', True),
+        ('yamldecode(file("${path.module}/apps/big.yaml"))', True),
+        ('file("${path.module}/apps/${each.value}")', True),
+        ('file("${path.module}/others/big.yaml")', False),
+    ],
+)
+def test_manifests_that_terraform_reads_are_in_its_cluster(
+    read: str, one_cluster: bool, tmp_path: Path
+):
+    manifests = f'resource "kubectl_manifest" "apps" {{\n  yaml_body = {read}\n}}\n'
+    write(tmp_path, {"gpu.yaml": POOL, "apps.tf": manifests, "apps/big.yaml": APP})
+    assert is_compared(tmp_path) is one_cluster

@@ -31,6 +31,13 @@ def names(*paths: str) -> list[str]:
     return [one.name for one in find_inputs(paths)]
 
 
+def test_templates_of_manifests_are_read(folder: Path):
+    for name in ("g.yaml.tpl", "h.yml.tftpl", "i.yaml.gotmpl", "_helpers.tpl", "user_data.sh.tpl"):
+        (folder / name).write_text(POD)
+    others = {"a.yml", "b.yaml", *names("m", "m-", "z")}
+    assert set(names(".")) - others == {"g.yaml.tpl", "h.yml.tftpl", "i.yaml.gotmpl"}
+
+
 def test_files_of_a_folder_come_before_those_below_it(folder: Path):
     wanted = ["a.yml", "b.yaml", "m/d.YAML", "m/deep/e.yaml", "m-/f.yaml", "z/c.json"]
     assert names(".") == wanted

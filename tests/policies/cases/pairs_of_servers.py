@@ -40,7 +40,73 @@ def scaled(**trigger: str) -> Thing:
     return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec)
 
 
+HOOK = {f"{CONTAINER}.lifecycle.preStop.exec.command": ["sh", "-c", "kill -USR1 1\nsleep 60\n"]}
+GRACE = "spec.template.spec.terminationGracePeriodSeconds"
+NOT_ROOT = {
+    f"{CONTAINER}.image": "vllm/vllm-openai:v0.6.3",
+    "spec.template.spec.securityContext.runAsNonRoot": True,
+}
+
+
+def scaler_of(target: str) -> Thing:
+    thing = scaled()
+    sizes = {"minReplicaCount": 1, "maxReplicaCount": 2}
+    thing.properties["spec"] |= {"scaleTargetRef": {"name": target}, **sizes}
+    return thing
+
+
 CASES = (
+    # isrealei/vllm-eks-inference-platform infra-live/vllm/llama.yaml
+    Case(
+        "grace-below-shutdown",
+        deployment({**HOOK, GRACE: 90}),
+        deployment(HOOK),
+        "sleeps in preStop of container server for longer than the grace period, which is 30 s",
+        Level.ADVISORY,
+    ),
+    Case(
+        "grace-below-shutdown",
+        deployment({**HOOK, GRACE: 60}),
+        deployment({**HOOK, GRACE: 45}),
+        "for longer than the grace period of 45 s",
+        Level.ADVISORY,
+    ),
+    Case(
+        "grace-below-shutdown",
+        deployment({f"{CONTAINER}.lifecycle.preStop.sleep.seconds": 30}),
+        deployment({f"{CONTAINER}.lifecycle.preStop.sleep.seconds": 31}),
+        "for longer than the grace period, which is 30 s",
+        Level.ADVISORY,
+    ),
+    # adminless-io/aks-llm-platform gitops/apps/llm/base/deployment.yaml
+    Case(
+        "root-image-as-non-root",
+        deployment({**NOT_ROOT, f"{CONTAINER}.securityContext.runAsUser": 1000}),
+        deployment(NOT_ROOT),
+        "has runAsNonRoot, and vllm/vllm-openai:v0.6.3 runs as root",
+        Level.ADVISORY,
+    ),
+    Case(
+        "root-image-as-non-root",
+        deployment({**NOT_ROOT, f"{CONTAINER}.image": "vllm/vllm-openai:v0.25.0-nonroot"}),
+        deployment(
+            {
+                f"{CONTAINER}.image": "vllm/vllm-openai",
+                f"{CONTAINER}.securityContext.runAsNonRoot": True,
+            }
+        ),
+        "has runAsNonRoot, and vllm/vllm-openai runs as root",
+        Level.ADVISORY,
+    ),
+    # kornsour/inference-platform phase-2-capstone/k8s/keda-scaledobject.yaml
+    Case(
+        "scaler-of-no-workload",
+        scaler_of("chat"),
+        scaler_of("llama-predictor"),
+        "scales llama-predictor, a Deployment that KServe makes of InferenceService llama",
+        Level.ADVISORY,
+        alongside=(inference({}),),
+    ),
     Case(
         "server-options-refused",
         server(f"{VLLM}0.9.2", "--model", "a/b"),

@@ -11,6 +11,13 @@ TWO = {
     f"{CONTAINER}.args": ["--tensor-parallel-size=2"],
 }
 
+HIDDEN = {
+    "spec.replicas": 1,
+    LIMITS: {"nvidia.com/gpu": 2},
+    f"{CONTAINER}.image": "vllm/vllm-openai:v0.11.0",
+    f"{CONTAINER}.args": ["--model=$(MODEL)", "--tensor-parallel-size=$(SIZE)"],
+}
+
 PORT = {f"{CONTAINER}.ports": [{"containerPort": 8000}]}
 
 FIRST = (
@@ -19,6 +26,14 @@ FIRST = (
         deployment({**TWO, **SHARED_MEMORY}),
         deployment(TWO),
         "starts 2 processes that communicate by /dev/shm, without a volume there",
+        Level.ADVISORY,
+    ),
+    # kweinmeister/vllm-gke-terraform kubernetes.tf: the size is a variable
+    Case(
+        "gpu-processes-without-shared-memory",
+        deployment({**HIDDEN, **SHARED_MEMORY}),
+        deployment(HIDDEN),
+        "runs vLLM with 2 GPUs, whose processes communicate by /dev/shm, without a volume there",
         Level.ADVISORY,
     ),
     Case(

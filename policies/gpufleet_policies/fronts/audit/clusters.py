@@ -67,6 +67,8 @@ class _Graph:
             for link in reading.links:
                 if link.from_root:
                     self._follow(link, index, holders.get(index, []))
+                elif index not in claimed:
+                    self._read_by_terraform(link, index)
         certain = {("rule", found) for name in self._names if (found := _by_rule(name, rules))}
         roots = (rendered_root(one.name, one.facts) for one in readings)
         certain |= {("rendered", plain(root)) for root in roots if root}
@@ -85,6 +87,14 @@ class _Graph:
             elif target in self._kustomizations and target != folder:
                 self._edges.setdefault(node, set()).add(("kustomization", target))
         return members
+
+    def _read_by_terraform(self, link: GitOpsLink, index: int) -> None:
+        """Bring the folder of manifests that a file of Terraform reads to its own folder."""
+        own = ("folder", _folder_of(self._names[index]))
+        target = plain(posixpath.join(own[1], link.target))
+        for node in {("folder", target), ("folder", _folder_of(target))} - {own}:
+            if node in self._members:
+                self._edges.setdefault(own, set()).add(node)
 
     def _follow(self, link: GitOpsLink, index: int, holders: Sequence[Node]) -> None:
         target = self._folder(link.target, self._names[index])

@@ -1,6 +1,7 @@
 """The files of an audit: the named files, and files below folders that may hold declarations."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,11 @@ from pathlib import Path
 from gpufleet.documents.path_globs import matches
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-"""Endings of files that are read below folders, also before `.gotmpl`, which helmfile fills in. A
-file that is named itself may have any."""
+"""Endings of files that are read below folders, also before an ending of `_TEMPLATES`. A file that
+is named itself may have any."""
+
+_TEMPLATES = re.compile(r"\.(?:gotmpl|tpl|tftpl)$")
+"""Endings of what helmfile or Terraform fills in."""
 
 TERRAFORM = frozenset({".tf", ".tofu", ".tfvars"})
 """Endings of files that are read together with the others of their folder."""
@@ -50,12 +54,12 @@ def find_inputs(
         if path == STANDARD_INPUT:
             found.setdefault(path, Input(path))
         elif Path(path).is_dir():
-            root = _identity(path).removesuffix(os.sep) + os.sep
+            root = os.path.realpath(path).removesuffix(os.sep) + os.sep
             for name, identity in _below(path):
                 outside = "" if identity.startswith(root) else _LEADS_OUT
                 found.setdefault(identity, Input(name, named=False, refused=outside))
         elif Path(path).exists():
-            found.setdefault(_identity(path), Input(path))
+            found.setdefault(os.path.realpath(path), Input(path))
         else:
             raise FileNotFoundError(2, "No such file or directory", path)
     return [
@@ -79,19 +83,20 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
         except OSError:
             continue  # no permission to read it
         # Symbolic links in the way are followed once for a folder, not for each of its files.
-        resolved = _identity(here)
+        resolved = os.path.realpath(here)
         prefix = "" if here == os.curdir else f"{here.rstrip(os.sep)}{os.sep}"
         folders: list[str] = []
         for entry in there:
             name = entry.name
-            ending = os.path.splitext(name.removesuffix(".gotmpl"))[1].lower()  # noqa: PTH122
+            ending = os.path.splitext(_TEMPLATES.sub("", name))[1].lower()  # noqa: PTH122
             if _answers(entry.is_dir):
                 hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
                 if not hidden and not entry.is_symlink():
                     folders.append(f"{prefix}{name}")
             elif ending in _LISTED and _answers(entry.is_file):
-                linked = entry.is_symlink()
-                whole = _identity(f"{prefix}{name}") if linked else os.path.join(resolved, name)  # noqa: PTH118
+                whole = os.path.join(resolved, name)  # noqa: PTH118
+                if entry.is_symlink():
+                    whole = os.path.realpath(whole)
                 yield f"{prefix}{name}", whole
         waiting += reversed(folders)
 
@@ -102,7 +107,3 @@ def _answers(question: Callable[[], bool]) -> bool:
         return question()
     except OSError:
         return False
-
-
-def _identity(path: str) -> str:
-    return os.path.realpath(path)

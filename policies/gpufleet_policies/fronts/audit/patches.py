@@ -45,13 +45,11 @@ def object_patches(
             locator = one.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
-        ObjectPatch(file, line, name, _codes(findings), _operations(findings))
+        ObjectPatch(
+            file, line, name, tuple(dict.fromkeys(f.code for f in findings)), _operations(findings)
+        )
         for (file, line, name), findings in found.items()
     ]
-
-
-def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.code for one in findings))
 
 
 def offered(one: Finding) -> tuple[Operation, ...]:

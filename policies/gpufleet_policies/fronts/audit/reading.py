@@ -33,7 +33,7 @@ from gpufleet_policies.resolve.written_lines import Located, WrittenLines, writt
 from gpufleet_policies.wrappers.files import is_kustomization, is_kustomization_file
 from gpufleet_policies.wrappers.holders import Holder, holders_of
 from gpufleet_policies.wrappers.judged import NotJudged, Unjudged, UnopenedRelease
-from gpufleet_policies.wrappers.links import GitOpsLink, links_of
+from gpufleet_policies.wrappers.links import GitOpsLink, links_of, terraform_links
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
@@ -97,6 +97,7 @@ def read_input(one: Input) -> Reading:
         reading.digest = digest(text)
         if one.name.lower().endswith(tuple(TERRAFORM)):
             reading.hcl = text.decode("utf-8-sig", errors="replace")
+            reading.links += terraform_links(reading.hcl)
             if MARK in text:
                 reading.comments = waiver_comments(reading.hcl)
             return reading
