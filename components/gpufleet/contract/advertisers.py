@@ -132,7 +132,7 @@ def _sharing_of_image(cluster: ClusterModel) -> Iterator[Broken]:
             image=pool.image.found,
             found=mode,
         )
-        yield Broken.of(finding, pool, image_of(pool), ContractFact(f"sharing is {mode}", place))
+        yield Broken.of(finding, pool, image_of(pool))
 
 
 def _advertised_by_nobody(cluster: ClusterModel) -> Iterator[Broken]:

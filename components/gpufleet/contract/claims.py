@@ -34,7 +34,9 @@ def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
         if minor.is_known:
             yield from _version(driver, minor.value)
             if not cluster.complete and FIRST_BETA <= minor.value < FIRST_WITH_V1:
-                yield _minor(driver, minor.value, minor.place)
+                said = ".".join(map(str, minor.value))
+                finding = _finding("dra-kubernetes-beta", minor.place, value=said, limit="1.34")
+                yield Broken.of(finding, driver)
     yield from _unserved(cluster)
     yield from _without_label(cluster)
 
@@ -56,9 +58,8 @@ def _unserved(cluster: ClusterModel) -> Iterator[Broken]:
     finding = _finding(
         "dra-driver-serves-no-gpus", drivers[0].field("resources.gpus.enabled"), asking=asking[:3]
     )
-    off = ContractFact("resources.gpus.enabled is false", finding.path)
     # Files of one folder may belong to several clusters.
-    yield replace(Broken.of(finding, drivers[0], off), certain=cluster.complete)
+    yield replace(Broken.of(finding, drivers[0]), certain=cluster.complete)
 
 
 def _without_label(cluster: ClusterModel) -> Iterator[Broken]:
@@ -95,9 +96,3 @@ def _version(driver: Program, minor: Release) -> Iterator[Broken]:
     )
     has = ContractFact(f"Kubernetes {said} has {', '.join(served) or 'none'}", finding.path)
     yield Broken.of(finding, driver, ContractFact(f"{CHART_KEY} is {written}", place), has)
-
-
-def _minor(driver: Program, minor: Release, place: str) -> Broken:
-    said = ".".join(map(str, minor))
-    finding = _finding("dra-kubernetes-beta", place, value=said, limit="1.34")
-    return Broken.of(finding, driver, ContractFact(f"the cluster is Kubernetes {said}", place))

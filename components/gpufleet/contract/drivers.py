@@ -177,7 +177,6 @@ def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[
         return  # the catalogue has the documented range of one release
     found = ".".join(map(str, minor.value))
     at = program.field("") if not minor.place else minor.place
-    runs = ContractFact(f"the cluster is Kubernetes {found}", at)
     release, oldest = chart.version, chart.min_kubernetes
     if oldest and minor.value < minor_of(oldest):
         finding = _finding(
@@ -188,7 +187,7 @@ def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[
             found=found,
             limit=oldest,
         )
-        yield Broken.of(finding, program, runs)
+        yield Broken.of(finding, program)
     elif chart.documented_kubernetes is not None:
         first, last = chart.documented_kubernetes
         if not minor_of(first) <= minor.value <= minor_of(last):
@@ -202,4 +201,4 @@ def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[
                 last=last,
                 allowed=[first, last],
             )
-            yield Broken.of(finding, program, runs)
+            yield Broken.of(finding, program)

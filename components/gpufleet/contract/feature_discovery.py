@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpufleet.cluster.cluster import ClusterModel
-from gpufleet.contract.contract_fact import ContractFact, chain
+from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in
 from gpufleet.spec.base import Ownership
 
 if TYPE_CHECKING:
@@ -22,16 +22,7 @@ if TYPE_CHECKING:
 
 _finding = findings_in(__file__)
 
-NETWORK_VALUES = "addons.networkOperator.values"
-_BUNDLED = ContractFact(
-    "both charts bundle Node Feature Discovery and run it by default",
-    "gpu-operator chart v26.7.0, network-operator chart 26.4.1",
-)
-
-
-TWICE = "node-feature-discovery-twice"
-_BOTH = "the GPU Operator and the Network Operator would both run Node Feature Discovery"
-_FIGHT = "two workers on a node conflict over one port and one set of labels"
+_KEY = "nfd.enabled"
 
 
 class DiscoveryOwner(StrEnum):
@@ -69,24 +60,7 @@ def decide_discovery(
         owner = DiscoveryOwner.SOMEBODY_ELSE if theirs is False else DiscoveryOwner.NETWORK_OPERATOR
         return owner, ()
     if network_operator and ours is True and theirs is not False:
-        facts = chain(
-            ContractFact("the GPU Operator is configured to run it", path),
-            ContractFact(
-                "the Network Operator is in the cluster, and nothing switches its own off",
-                f"{NETWORK_VALUES}.nfd.enabled",
-            ),
-            _BUNDLED,
-            ContractFact(_FIGHT, path),
-        )
-        return DiscoveryOwner.GPU_OPERATOR, (
-            error(
-                TWICE,
-                path,
-                _BOTH,
-                "remove the line: the Network Operator is installed first, with it",
-                facts=facts,
-            ),
-        )
+        return DiscoveryOwner.GPU_OPERATOR, (_finding("node-feature-discovery-twice", path),)
     if ours is False:
         return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
     return DiscoveryOwner.GPU_OPERATOR, ()
@@ -102,37 +76,13 @@ def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
     if cluster.complete or operator is None or network is None:
         return
     if operator.written_at(_KEY) and network.written_at(_KEY):
-        yield Broken(
-            code=TWICE,
-            at=operator,
-            place=operator.field(_KEY),
-            message=_BOTH,
-            fix=f"write {_KEY}: false: the Network Operator is installed first, with it",
-            facts=(
-                ContractFact("the GPU Operator is configured to run it", operator.field(_KEY)),
-                ContractFact("so is the Network Operator", network.field(_KEY)),
-                ContractFact(_FIGHT, _BUNDLED.source),
-            ),
-        )
-
-
-_KEY = "nfd.enabled"
+        finding = _finding("node-feature-discovery-twice/files", operator.field(_KEY))
+        ours = ContractFact("the GPU Operator is configured to run it", finding.path)
+        theirs = ContractFact("so is the Network Operator", network.field(_KEY))
+        yield Broken.of(finding, operator, ours, theirs)
 
 
 def _someone_else(addons: "Addons", path: str) -> tuple[Finding, ...]:
     if addons.gpu_operator.ownership is Ownership.EXISTING:
         return ()
-    return (
-        _finding(
-            "node-feature-discovery-by-somebody-else",
-            path,
-            facts=chain(
-                ContractFact("the GPU Operator is configured not to run it", path),
-                ContractFact("no Network Operator brings it", "addons.networkOperator"),
-                ContractFact(
-                    "a GPU node is one with the label feature.node.kubernetes.io/pci-10de.present",
-                    "NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go",
-                ),
-            ),
-        ),
-    )
+    return (_finding("node-feature-discovery-by-somebody-else", path),)

@@ -52,6 +52,5 @@ def needs_reset(gpu: Gpu) -> bool:
 def _stuck(pool: NodePool, program: Program) -> Broken:
     place, gpu = program.field(ENV), pool.gpu.found
     reset = ContractFact(f"{gpu} needs a GPU reset to switch MIG mode", f"catalogue GPU {gpu}")
-    off = ContractFact("WITH_REBOOT is not set", place)
     finding = _finding("mig-mode-may-need-reboot", place, pool=pool.name, maker=pool.maker.value)
-    return Broken.of(finding, program, reset, off)
+    return Broken.of(finding, program, reset)

@@ -172,7 +172,13 @@ def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     facts.append(ContractFact(f"the operator is configured to install the {word} too", path))
     first = having[0][2]
     if part == "driver" and first is not None and not first.operator_may_install_driver:
-        facts.append(_no_driver_image(first))
+        facts.append(
+            ContractFact(
+                f"no driver container is published for {first.key}: its pods end in "
+                "ImagePullBackOff or refuse the system",
+                "NVIDIA/gpu-operator#686",
+            )
+        )
     facts.append(_TWICE[part])
     return error(
         f"{part.replace('_', '-')}-installed-twice",
@@ -210,25 +216,11 @@ def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
             path,
             name=name,
             found=image.key,
-            facts=chain(
-                image_fact(name, image.key, image.brings),
-                ContractFact(
-                    "so the operator would have to install it", "addons.gpuOperator.driver"
-                ),
-                _no_driver_image(image),
-            ),
+            facts=chain(image_fact(name, image.key, image.brings)),
         )
         for name, path, image in images
         if image is not None and not image.driver and not image.operator_may_install_driver
     ]
-
-
-def _no_driver_image(image: NodeImage) -> ContractFact:
-    return ContractFact(
-        f"no driver container is published for {image.key}: its pods end in ImagePullBackOff or "
-        "refuse the system",
-        "NVIDIA/gpu-operator#686",
-    )
 
 
 def _images(images: Sequence[PoolImage]) -> str:

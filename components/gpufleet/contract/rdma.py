@@ -59,8 +59,7 @@ def _no_network_operator(pools: tuple[NodePool, ...]) -> Broken:
     names = ", ".join(pool.name for pool in pools)
     finding = _finding("rdma-without-network-operator", f"{_NETWORK}.enabled", pools=names)
     wanted = [ContractFact(f"fabric of {p.name} is rdma", place_of(p, "fabric")) for p in pools[:3]]
-    off = ContractFact("the Network Operator is off", f"{_NETWORK}.enabled")
-    return Broken.of(finding, None, *wanted, off)
+    return Broken.of(finding, None, *wanted)
 
 
 def _peermem(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:

@@ -48,9 +48,10 @@ class Broken:
     def of(
         cls, row: Finding, at: NodePool | Program | DeviceClaim | None, *facts: ContractFact | None
     ) -> Self:
-        """The relation of a row of `findings.jsonl`: an error is certain, and the row's source,
-        `where: what`, is the last fact."""
-        evidence = dict(row.evidence)
+        """The relation of a row of `findings.jsonl`: an error is certain. The facts of the row come
+        after the given ones, and its source, `where: what`, is the last."""
+        evidence: dict[str, Any] = dict(row.evidence)
+        own = [ContractFact(**one) for one in evidence.pop("facts", ())]
         source, _, fact = str(evidence.pop("source")).partition(": ")
         return cls(
             code=row.code,
@@ -58,7 +59,7 @@ class Broken:
             place=row.path,
             message=row.message,
             fix=row.fix or "",
-            facts=(*facts, ContractFact(fact, source)),
+            facts=(*facts, *own, ContractFact(fact, source)),
             certain=row.severity is Severity.ERROR,
             evidence=evidence,
         )

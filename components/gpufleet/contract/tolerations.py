@@ -132,11 +132,6 @@ def _kept_away(
         ContractFact("this list replaces the one gpufleet writes", written)
         if written
         else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
-        ContractFact(
-            "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
-            "no error, no GPU",
-            "NVIDIA/k8s-device-plugin#1934",
-        ),
     )
 
 
@@ -146,6 +141,4 @@ def _unknown(pool: NodePool, wanted: Sequence[PodToleration]) -> Broken:
     finding = _finding(
         "operands-may-not-tolerate", place, pool=pool.name, shown=shown, tolerations=listed
     )
-    tainted = ContractFact(f"{pool.name} is tainted {shown}", place)
-    other = ContractFact("someone else configures the operator", "addons.gpuOperator.ownership")
-    return Broken.of(finding, pool, tainted, other)
+    return Broken.of(finding, pool, ContractFact(f"{pool.name} is tainted {shown}", place))

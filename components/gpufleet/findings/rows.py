@@ -7,6 +7,8 @@
 * `at`: the field below the place that the rule names; omitted: the place itself,
 * `message` and `fix`, with `{name}` for a fact and `{name!r}` for it in quotation marks,
 * `source`: where the statement is documented; it becomes evidence,
+* `because`: a chain of facts, each a text and its source, after those that the rule gives; `{path}`
+  is the place of the finding,
 * `note`: what readers of the table must know, such as the source of a limit.
 
 Rows of rules that fields alone decide have more keys: `row_rules`.
@@ -37,6 +39,7 @@ class FindingRow:
     at: str = ""
     fix: str | None = None
     source: str | None = None
+    because: Sequence[Sequence[str]] = ()
     of: str = ""
     when: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     """Cases of its conditions; none: a function writes it."""
@@ -63,6 +66,11 @@ class FindingRow:
         message, fix = self.texts(fix, evidence)
         code = self.code.partition("/")[0]
         place = path + (self.at.replace("#", f"{index}") if self.each else self.at)
+        if self.because:
+            told = {**evidence, "path": place}
+            chain = [[filled(text, told) for text in link] for link in self.because]
+            own = [{"fact": fact, "source": source} for fact, source in chain]
+            evidence["facts"] = [*cast("list[object]", evidence.get("facts", [])), *own]
         return Finding(code, self.severity, place, message, evidence, fix)
 
     def texts(self, fix: str | None, facts: Mapping[str, object]) -> tuple[str, str | None]:

@@ -228,30 +228,10 @@ def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
         existing = pool.ownership is Ownership.EXISTING
         declared = any(taint.key == GPU_KEY for taint in pool.taints)
         if pool.gpu.vendor == "nvidia" and (existing or not declared):
-            yield _taint_depends_on_order(pool, existing=existing)
-
-
-def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
-    facts = chain(
-        ContractFact(
-            f"{pool.name} was not created by gpufleet"
-            if existing
-            else "the pool does not declare the GPU taint",
-            f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",
-        ),
-        ContractFact(
-            "GKE adds nvidia.com/gpu=present:NoSchedule only if a pool without GPUs exists when "
-            "the GPU pool is made, and never afterwards",
-            "Google Kubernetes Engine documentation, GPUs in Standard node pools",
-        ),
-        ContractFact(
-            "with the default pool removed in the same run, it depends on which call comes first",
-            "terraform-google-modules/terraform-google-kubernetes-engine#703",
-        ),
-    )
-    if existing:
-        return _finding("gke-taint-depends-on-order/lacks", pool.path, pool=pool.name, facts=facts)
-    return _finding("gke-taint-depends-on-order", pool.path, pool=pool.name, facts=facts)
+            if existing:
+                yield _finding("gke-taint-depends-on-order/lacks", pool.path, pool=pool.name)
+            else:
+                yield _finding("gke-taint-depends-on-order", pool.path, pool=pool.name)
 
 
 def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -261,20 +241,9 @@ def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding
     for pool in pools:
         if not pool.served_by_platform:
             continue
-        yield _finding(
-            "two-advertisers",
-            VALUES,
-            pool=pool.name,
-            pools=[pool.name],
-            facts=chain(
-                ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
-                ContractFact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
-                ContractFact(
-                    "their device ids differ, and one plugin gets requests for the other's",
-                    "NVIDIA/aicr#1998",
-                ),
-            ),
-        )
+        serves = ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver")
+        names, facts = [pool.name], chain(serves)
+        yield _finding("two-advertisers", VALUES, pool=pool.name, pools=names, facts=facts)
 
 
 def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
