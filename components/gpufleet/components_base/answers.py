@@ -1,14 +1,12 @@
 """Checks in a cloud and their findings: common to every platform."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, ordered, warning
 from gpufleet.fleet import Fleet
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +42,6 @@ class Answers:
         """
         what = f"could not check {question}: {reason}"
         self.findings.append(warning("could-not-check", path, what, needs, question=question))
-
-    def answer(
-        self, missing: Finding | None, ask: Callable[..., Answer], *given: Any, **named: Any
-    ) -> Answer | None:
-        """The result of a client's call; None without an answer, which is reported.
-
-        Args:
-            missing: Finding if the requested object does not exist; None: not an error.
-            ask: Method of a client, which raises NotAnsweredError or MissingError.
-            given: Its arguments.
-            named: Its arguments by name.
-        """
-        try:
-            return ask(*given, **named)
-        except NotAnsweredError:
-            return None
-        except MissingError:
-            self.findings += [] if missing is None else [missing]
-            return None
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""

@@ -67,15 +67,14 @@ class Cluster:
         self.runs, self.forbidden = version, forbidden
         self.asked: list[str] = []
 
-    def listed(self, kind: str, path: str, question: str) -> list[dict[str, Any]]:
-        return self.given.get(kind, [])
+    def ask(self, name: str, /, **facts: Any) -> Any:
+        if name == "permission":
+            self.asked.append(f"{facts['verb']} {facts['plural']}")
+            return {"status": {"allowed": facts["plural"] != self.forbidden}}
+        return {"items": self.given.get(name, []), "gitVersion": self.runs}
 
-    def version(self, path: str, question: str) -> str:
-        return self.runs
-
-    def may(self, verb: str, group: str, plural: str, namespace: str | None, path: str) -> bool:
-        self.asked.append(f"{verb} {plural}")
-        return plural != self.forbidden
+    def answer(self, name: str, missing: Any = None, /, **facts: Any) -> Any:
+        return self.ask(name, **facts)
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, **pool: Any) -> Answers:

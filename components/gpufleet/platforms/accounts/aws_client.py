@@ -1,21 +1,13 @@
 # pyright: standard
 """Read-only calls to AWS that return an answer, a missing permission or an error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gpufleet.components_base.answers import (
-    Answers,
-    CannotAskError,
-    MissingError,
-    NotAnsweredError,
-)
-from gpufleet.documents.data_files import data_part
-from gpufleet.findings import Finding
+from gpufleet.components_base.answers import Answers, CannotAskError, MissingError
 from gpufleet.installation import install_command
-
-_QUESTIONS = Path(__file__).with_name("aws_questions")
+from gpufleet.platforms.accounts.client import Client, RefusedError
 
 DENIED = frozenset(
     {
@@ -32,8 +24,10 @@ DENIED = frozenset(
 """Error codes for a missing permission."""
 
 
-class AwsClient:
-    """Clients of one region, created on first use."""
+class AwsClient(Client):
+    """Clients of one region, created on first use; answers have all their pages."""
+
+    questions = Path(__file__).with_name("aws_questions")
 
     def __init__(self, region: str, answers: Answers) -> None:
         try:
@@ -49,48 +43,24 @@ class AwsClient:
             service, region_name=region, config=config
         )
         self._clients: dict[str, Any] = {}
-        self._answers = answers
+        super().__init__(answers)
 
-    def answer(
-        self, name: str, missing: Finding | None = None, /, **facts: Any
-    ) -> dict[str, Any] | None:
-        """The result of a question as of `ask`; None without one, which is reported.
-
-        `missing` is the finding if the requested object does not exist; None: not an error.
-        """
-        return self._answers.answer(missing, self.ask, name, **facts)
-
-    def ask(self, name: str, /, **facts: Any) -> dict[str, Any]:
-        """The result of a question of `aws_questions.yaml` with these facts, with all its pages.
-
-        Raises:
-            NotAnsweredError: not allowed, not reachable, or throttled; reported.
-            MissingError: the requested object does not exist.
-        """
+    def _call(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        asked = data_part(_QUESTIONS, name, **facts)
         service, operation = asked["service"], asked["operation"]
-        path, question, parameters = asked["path"], asked["question"], asked["parameters"]
         permission = f"{_IAM.get(service, service)}:{_camel(operation)}"
         try:
-            answer = self._pages(service, operation, parameters)
+            return self._pages(service, operation, asked["parameters"])
         except ClientError as problem:
             error: dict[str, Any] = dict(problem.response.get("Error", {}))
             code = str(error.get("Code", ""))
             if code not in DENIED and ("NotFound" in code or "NoSuch" in code):
-                self._answers.answered(question)
                 raise MissingError(str(error.get("Message", code))) from None
-            reason = f"AWS answered {code}"
-            self._answers.could_not_check(path, question, reason, f"allow {permission}")
-            raise NotAnsweredError from None
+            raise RefusedError(f"AWS answered {code}", f"allow {permission}") from None
         except BotoCoreError as problem:
-            self._answers.could_not_check(
-                path, question, str(problem), f"credentials that allow {permission}"
-            )
-            raise NotAnsweredError from None
-        self._answers.answered(question)
-        return answer
+            needs = f"credentials that allow {permission}"
+            raise RefusedError(str(problem), needs) from None
 
     def _pages(self, service: str, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
         if service not in self._clients:

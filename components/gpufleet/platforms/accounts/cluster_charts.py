@@ -33,6 +33,7 @@ PARTS = (
     ("create", "", "secrets", None),
 )
 """Kinds in charts, and the Secrets in which Helm stores its releases."""
+_DONE = {"create": "created", "patch": "patched"}
 _DISCOVERY, _EXPORTER = "node-feature-discovery", "dcgm-exporter"
 _PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
 
@@ -40,12 +41,14 @@ _PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
 def ask_version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
     """Compare the API server's minor version with the fleet's."""
     wanted = fleet.spec.cluster.kubernetes_version
-    place = "cluster.kubernetesVersion"
-    found = answers.answer(None, cluster.version, place, "version of the cluster")
-    minor = None if found is None else ".".join(map(str, minor_of(found.lstrip("v"))))
-    if minor not in (None, wanted):
+    answer = cluster.answer("version")
+    if answer is None:
+        return
+    release, place = str(answer["gitVersion"]), "cluster.kubernetesVersion"
+    found = ".".join(map(str, minor_of(release.lstrip("v"))))
+    if found != wanted:
         answers.findings.append(
-            _finding("cluster-version-differs", place, release=found, found=minor, limit=wanted)
+            _finding("cluster-version-differs", place, release=release, found=found, limit=wanted)
         )
 
 
@@ -59,8 +62,11 @@ def ask_permissions(
     """Check the permissions of the current user for `what`: verb, group, plural, namespace. The
     deployment may run as another user, so a missing permission is a warning."""
     for verb, group, plural, namespace in wanted:
-        kind = f"{plural}.{group}".rstrip(".") + ("" if namespace is None else f" in {namespace}")
-        if answers.answer(None, cluster.may, verb, group, plural, namespace, path) is False:
+        kind = f"{plural}.{group}".rstrip(".")
+        known = {"verb": verb, "group": group or None, "plural": plural, "namespace": namespace}
+        answer = cluster.answer("permission", path=path, kind=kind, done=_DONE[verb], **known)
+        kind += "" if namespace is None else f" in {namespace}"
+        if answer is not None and answer["status"].get("allowed") is not True:
             answers.findings.append(
                 _finding("permission-missing", path, verb=verb, kind=kind, what=what, found=plural)
             )
@@ -75,7 +81,7 @@ def ask_charts(
         return
     with suppress(NotAnsweredError):
         for kind in ("deployments", "daemonsets"):
-            for one in cluster.listed(kind, "addons", "who runs on the nodes"):
+            for one in cluster.ask(kind)["items"]:
                 _other(one, charts, answers)
     with suppress(NotAnsweredError):
         _room(cluster, charts, nodes, gpu_nodes, answers)
@@ -126,7 +132,7 @@ def _room(
     own = {one.namespace for one in charts.values()}
     pods = Counter(
         mapping(one.get("spec")).get("nodeName")
-        for one in cluster.listed("pods", "addons", "pods of the nodes")
+        for one in cluster.ask("pods")["items"]
         if mapping(one.get("metadata")).get("namespace") not in own
         and mapping(one.get("status")).get("phase") not in ("Succeeded", "Failed")
     )

@@ -2,30 +2,27 @@
 """Read-only requests to the cluster of the kubeconfig that return an answer or an error."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from gpufleet.components_base.answers import (
-    Answers,
-    CannotAskError,
-    MissingError,
-    NotAnsweredError,
-)
+from gpufleet.components_base.answers import Answers, CannotAskError, MissingError, NotAnsweredError
 from gpufleet.installation import install_command
+from gpufleet.platforms.accounts.client import Client, RefusedError
 
 TIMEOUT = (5, 20)
 """Timeout in seconds of a connection, and of one answer."""
 
-_DONE = {"create": "created", "patch": "patched"}
 
-
-class ClusterClient:
+class ClusterClient(Client):
     """The cluster of the kubeconfig's current context.
 
     Raises:
         CannotAskError: the client library is not installed.
         NotAnsweredError: no kubeconfig that can be used; reported.
     """
+
+    questions = Path(__file__).with_name("cluster_questions")
 
     def __init__(self, answers: Answers, what: str, how: str) -> None:
         """`what`: the requested data, for messages; `how`: how to log in to it."""
@@ -49,102 +46,22 @@ class ClusterClient:
             )
             raise NotAnsweredError from None
         known.retries = False
-        api = client.ApiClient(known)
-        self._objects = client.CustomObjectsApi(api)
-        self._version = client.VersionApi(api)
-        self._access = client.AuthorizationV1Api(api)
-        self._core = client.CoreV1Api(api)
-        self._apps = client.AppsV1Api(api)
-        self._plain: Callable[[Any], Any] = api.sanitize_for_serialization
-        self._answers = answers
+        self._library, self._api = client, client.ApiClient(known)
+        super().__init__(answers)
 
-    def version(self, path: str, question: str) -> str:
-        """Release of the API server, `v1.35.3`. Raises as `_ask`."""
-        answer = self._ask(path, question, "get /version", self._version.get_code)
-        return str(answer.git_version)
-
-    def cluster_object(
-        self, group: str, version: str, plural: str, name: str, path: str, question: str
-    ) -> dict[str, Any]:
-        """An object without a namespace. Raises as `_ask`."""
-        return self._ask(
-            path,
-            question,
-            f"get {plural}.{group}",
-            self._objects.get_cluster_custom_object,
-            group=group,
-            version=version,
-            plural=plural,
-            name=name,
-        )
-
-    def objects(
-        self, group: str, version: str, namespace: str, plural: str, path: str, question: str
-    ) -> list[dict[str, Any]]:
-        """All objects of a kind in a namespace. Raises as `_ask`."""
-        answer = self._ask(
-            path,
-            question,
-            f"list {plural}.{group} in {namespace}",
-            self._objects.list_namespaced_custom_object,
-            group=group,
-            version=version,
-            namespace=namespace,
-            plural=plural,
-        )
-        return list(answer.get("items") or [])
-
-    def listed(self, kind: str, path: str, question: str) -> list[dict[str, Any]]:
-        """All nodes, pods, deployments or daemonsets, as manifests. Raises as `_ask`."""
-        calls = {
-            "nodes": self._core.list_node,
-            "pods": self._core.list_pod_for_all_namespaces,
-            "deployments": self._apps.list_deployment_for_all_namespaces,
-            "daemonsets": self._apps.list_daemon_set_for_all_namespaces,
-        }
-        return list(self._plain(self._ask(path, question, f"list {kind}", calls[kind]))["items"])
-
-    def may(self, verb: str, group: str, plural: str, namespace: str | None, path: str) -> bool:
-        """Whether the current user may do this to objects of a kind. Raises as `_ask`."""
-        attributes = {"group": group, "resource": plural, "verb": verb, "namespace": namespace}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {k: v for k, v in attributes.items() if v}},
-        }
-        answer = self._ask(
-            path,
-            f"whether {f'{plural}.{group}'.rstrip('.')} may be {_DONE.get(verb, verb)}",
-            "create selfsubjectaccessreviews.authorization.k8s.io",
-            self._access.create_self_subject_access_review,
-            body=review,
-        )
-        return bool(answer.status.allowed)
-
-    def _ask(
-        self, path: str, question: str, permission: str, call: Callable[..., Any], **given: Any
-    ) -> Any:
-        """The result of one call.
-
-        Raises:
-            NotAnsweredError: not allowed or not reachable; reported under `path`.
-            MissingError: the requested object, or its kind, does not exist.
-        """
+    def _call(self, asked: Mapping[str, Any]) -> Any:
         from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
 
+        call = getattr(getattr(self._library, asked["api"])(self._api), asked["method"])
         try:
-            answer = call(**given, _request_timeout=TIMEOUT)
+            answer = call(**asked.get("request", {}), _request_timeout=TIMEOUT)
         except ApiException as problem:
             if problem.status == 404:
-                self._answers.answered(question)
                 raise MissingError(str(problem.reason)) from None
             reason = f"the cluster answered {problem.status} {problem.reason}"
-            self._answers.could_not_check(path, question, reason, f"allow {permission}")
-            raise NotAnsweredError from None
+            raise RefusedError(reason, f"allow {asked['permission']}") from None
         except (HTTPError, OSError) as problem:
             reason = f"the cluster cannot be reached ({type(problem).__name__})"
-            self._answers.could_not_check(path, question, reason, "check that its API is reachable")
-            raise NotAnsweredError from None
-        self._answers.answered(question)
-        return answer
+            raise RefusedError(reason, "check that its API is reachable") from None
+        return self._api.sanitize_for_serialization(answer)

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import error, warning
+from gpufleet.findings import rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
+
+_rules = rules_in(__file__)
 
 
 def ask_offered(
@@ -21,27 +23,10 @@ def ask_offered(
             "write the pool's `zones`",
         )
         return
-    lacking: list[str] = []
-    asked = 0
-    for zone in zones:
-        found = _in_zone(google, pool, machine_type, zone, path)
-        asked += found is not None
-        if found is False:
-            lacking.append(zone)
-    if not lacking:
-        return
-    everywhere = asked > 0 and len(lacking) == asked
-    answers.findings.append(
-        (error if everywhere else warning)(
-            "instance-type-not-offered" if everywhere else "instance-type-not-everywhere",
-            path,
-            f"{machine_type} with {pool.gpu.key} is not offered in {', '.join(lacking)}",
-            "choose other zones"
-            if everywhere
-            else "remove those zones: the pool can grow in fewer zones than declared",
-            found=lacking,
-        )
-    )
+    sold = {zone: _in_zone(google, pool, machine_type, zone, path) for zone in zones}
+    lacking = [zone for zone, found in sold.items() if found is False]
+    known = {"machine": machine_type, "gpu": pool.gpu.key, "lacking": lacking}
+    answers.findings += _rules("google", path, some=any(sold.values()), **known)
 
 
 def _in_zone(

@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet.components_base.answers import Answers, NotAnsweredError, Wiring
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import error, info, warning
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.reported_gpus import ReportedGpus, reported_gpus
@@ -17,6 +17,8 @@ from gpufleet.platforms.accounts.cluster_client import ClusterClient
 from gpufleet.platforms.existing.labels import options_of, selector
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.existing import LabelsBy
+
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 Nodes = Sequence[Mapping[str, Any]]
 _WRITES = {
@@ -36,7 +38,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     answers = Answers()
     try:
         cluster = ClusterClient(answers, "the cluster", "log in to it")
-        nodes = cluster.listed("nodes", "pools", "the nodes of the cluster")
+        nodes = cluster.ask("nodes")["items"]
     except NotAnsweredError:
         return answers
     ask_version(cluster, fleet, answers)
@@ -67,29 +69,15 @@ def _chosen(pool: Pool, nodes: Nodes) -> Nodes:
 
 
 def _pool(pool: Pool, nodes: Nodes, answers: Answers) -> None:
-    place, there = f"{pool.path}.existing", {_name(one) for one in nodes}
-    least, most = pool.nodes.minimum, pool.nodes.maximum
-    missing = ", ".join(name for name in options_of(pool).nodes if name not in there)
-    if missing:
-        text, fix = f"the cluster has no node {missing}", "write names of `kubectl get nodes`"
-        answers.findings.append(error("existing-node-missing", f"{place}.nodes", text, fix))
-    elif not least <= len(nodes) <= most:
-        text = f"{pool.name} has {len(nodes)} nodes, and {least} to {most} are declared"
-        fix = "write the actual number, or select other nodes"
+    there = {_name(one) for one in nodes}
+    missing = [name for name in options_of(pool).nodes if name not in there]
+    answers.findings += _rules("nodes", pool.path, pool=pool, missing=missing, found=len(nodes))
+    for words, count in Counter(map(_in_words, nodes)).items():
         answers.findings.append(
-            warning("existing-nodes-other-count", f"{pool.path}.nodes", text, fix)
-        )
-    seen = Counter(_in_words(one) for one in nodes)
-    for text, count in seen.items():
-        told = f"{count} of the nodes of {pool.name}: {text}"
-        answers.findings.append(
-            info("existing-nodes-seen", place, told, "compare it with what you expect")
+            _finding("existing-nodes-seen", pool.path, count=count, pool=pool.name, words=words)
         )
     for one in nodes:
-        for code, field, what, fix in _differences(pool, one, reported_gpus(one)):
-            answers.findings.append(
-                error(f"existing-node-{code}", f"{pool.path}.{field}", what, fix)
-            )
+        answers.findings += _differences(pool, one, reported_gpus(one))
 
 
 def _in_words(node: Mapping[str, Any]) -> str:
@@ -104,37 +92,25 @@ def _in_words(node: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value or 'unknown'}" for key, value in parts.items())
 
 
-def _differences(
-    pool: Pool, node: Mapping[str, Any], gpus: ReportedGpus
-) -> Iterator[tuple[str, str, str, str]]:
-    """Differences between a node and its declaration: code, field, text, fix."""
-    name, image, declared = _name(node), pool.image, pool.gpus_per_node
-    other = gpus.product is not None and (gpus.gpu is None or gpus.gpu.key != pool.gpu.key)
-    if other or gpus.count not in (None, declared):
-        what = f"{name} reports {gpus.count or 'an unknown number of'} x {gpus.product or 'GPUs'}"
-        fix = "write the actual GPU and gpusPerNode, or select other nodes"
-        yield "other-gpus", "gpu", f"{what}, and {declared} x {pool.gpu.name} are declared", fix
-    layout = {k[15:]: n for k, n in pool.advertised.items() if k.startswith("nvidia.com/mig-")}
+def _differences(pool: Pool, node: Mapping[str, Any], gpus: ReportedGpus) -> Iterator[Finding]:
     there = {key.replace("+", "."): count for key, count in gpus.slices.items()}
-    if there and there != layout and POOL_LABEL not in gpus.labels:
-        offers = ", ".join(f"{count} x {key}" for key, count in sorted(there.items()))
-        what = f"{name} is partitioned by hand: it offers {offers}, not declared in {pool.name}"
-        fix = "declare the actual layout, or drain the node: it is partitioned again"
-        yield "divided", "sharing", what, fix
-    if image is None:
-        return
-    operator = gpus.labels.get("nvidia.com/gpu.deploy.driver") == "true"
-    if gpus.driver is not None and not image.driver and not operator:
-        what = (
-            f"{name} has driver {gpus.driver}, and with {image.key} the operator installs another"
-        )
-        fix = "name the image of nodes with a driver, such as `plain-driver` or `rke2-driver`"
-        yield "has-driver", "image", what, fix
-    runtime = str(value_at(node, "status.nodeInfo.containerRuntimeVersion") or "")
-    socket = image.toolkit_env.get("CONTAINERD_SOCKET", "the usual socket")
-    if runtime and not image.toolkit and ("k3s" in runtime) != ("k3s" in socket):
-        what = f"{name} runs {runtime}, and with {image.key} the toolkit looks for it at {socket}"
-        yield "other-runtime", "image", what, "name an image of the actual distribution"
+    environment = dict[str, str]() if pool.image is None else pool.image.toolkit_env
+    return _rules(
+        "node",
+        pool.path,
+        pool=pool,
+        gpus=gpus,
+        name=_name(node),
+        count=gpus.count or "an unknown number of",
+        product=gpus.product or "GPUs",
+        there=there,
+        layout={k[15:]: n for k, n in pool.advertised.items() if k.startswith("nvidia.com/mig-")},
+        offers=[f"{count} x {key}" for key, count in sorted(there.items())],
+        ours=POOL_LABEL in gpus.labels,
+        operator=gpus.labels.get("nvidia.com/gpu.deploy.driver") == "true",
+        runtime=str(value_at(node, "status.nodeInfo.containerRuntimeVersion") or ""),
+        socket=environment.get("CONTAINERD_SOCKET", "the usual socket"),
+    )
 
 
 def _name(found: Mapping[str, Any]) -> str:

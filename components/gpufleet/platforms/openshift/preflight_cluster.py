@@ -49,16 +49,7 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
         return {}
     cloud = CLOUDS[fleet.spec.platform]
     ask_version(cluster, fleet, answers)
-    infrastructure = answers.answer(
-        _finding("cluster-is-no-openshift"),
-        cluster.cluster_object,
-        "config.openshift.io",
-        "v1",
-        "infrastructures",
-        "cluster",
-        "platform",
-        "platform and name of the cluster's infrastructure",
-    )
+    infrastructure = cluster.answer("infrastructure", _finding("cluster-is-no-openshift"))
     status = mapping(mapping(infrastructure).get("status"))
     if infrastructure is not None:
         answers.findings += _misplaced(fleet, cloud, status)
@@ -94,19 +85,12 @@ def _machine_sets(
     answers: Answers,
 ) -> None:
     group, _, version = API_VERSION.partition("/")
-    found = answers.answer(
-        _finding("machine-api-missing", found=API_VERSION),
-        cluster.objects,
-        group,
-        version,
-        MACHINE_NAMESPACE,
-        "machinesets",
-        "pools",
-        f"MachineSets in {MACHINE_NAMESPACE}",
-    )
+    missing = _finding("machine-api-missing", found=API_VERSION)
+    place = {"group": group, "version": version, "namespace": MACHINE_NAMESPACE}
+    found = cluster.answer("machineSets", missing, **place)
     if found is None:
         return
-    named = {str(one["metadata"]["name"]): one for one in found}
+    named = {str(one["metadata"]["name"]): one for one in found["items"]}
     answers.findings += _names_taken(fleet, pools, named)
     cloud = CLOUDS[fleet.spec.platform]
     machines = [
