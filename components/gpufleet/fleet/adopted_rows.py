@@ -18,16 +18,17 @@ from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings.row_rules import holds, value_of
 from gpufleet.fleet.observed import Declaration
 
-_TYPES: dict[str, type[Any]] = {"int": int, "text": str, "bool": bool, "list": list}
+_TYPES: dict[str, type[Any]] = {"int": int, "text": str, "bool": bool, "list": list, "map": dict}
 
 
 def adopted_in(file: str) -> Callable[..., Declaration]:
     """The reader of a platform's rows, of whose modules `file` is one: it is called with the rows'
-    `of` and what their paths begin with, by name."""
+    `of`, a declaration that the options are written into (default: a new one), and what their paths
+    begin with, by name."""
     folder = Path(file).parent
 
-    def found(of: str, **subjects: object) -> Declaration:
-        options: Declaration = {}
+    def found(of: str, into: Declaration | None = None, /, **subjects: object) -> Declaration:
+        options: Declaration = {} if into is None else into
         for row in _rows(folder, of):
             value = _value(row, subjects) if holds(row.get("when", {}), subjects) else None
             if value is not None and value != row.get("omit"):

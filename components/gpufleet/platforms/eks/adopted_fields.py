@@ -36,18 +36,10 @@ def disk_size(mappings: Any) -> int | None:
     return int(digits[-1]) if digits and digits[-1].isdigit() else None
 
 
-def node_options(mappings: Any, user_data: Any, hops: Any) -> Declaration:
-    """`eks` of a pool from volumes, user data and the hop limit of the metadata service."""
+def kms_key(mappings: Any) -> Any:
+    """Key of the last volume, which holds images and pods."""
     volumes = [mapping(mapping(one).get("ebs")) for one in items(mappings)]
-    keys = [one.get("kmsKeyId") or one.get("kmsKeyID") for one in volumes]
-    options: Declaration = {}
-    if keys and isinstance(keys[-1], str):
-        options["kmsKeyArn"] = keys[-1]
-    if isinstance(user_data, str) and "FastImagePull: true" in user_data:
-        options["fastImagePull"] = True
-    if isinstance(hops, int) and hops != 1:
-        options["metadataHopLimit"] = hops
-    return options
+    return next((one.get("kmsKeyId") or one.get("kmsKeyID") for one in volumes[-1:]), None)
 
 
 def has_accelerator(name: str) -> bool:

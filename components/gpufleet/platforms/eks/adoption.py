@@ -33,7 +33,7 @@ from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
     has_accelerator,
-    node_options,
+    kms_key,
     prefix_of,
     sorted_taints,
     zones_of_subnets,
@@ -195,30 +195,24 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
     if zones:
         pool["zones"] = zones
     _capacity(pool, group, spec, tags, zones, notes)
-    taints = group_taints(group.get("taints"), GPU_TAINTS, _TAINTS)
-    if taints:
-        pool["taints"] = taints
-    _image(pool, group, spec)
-    size = disk_size(spec.get("blockDeviceMappings")) or group.get("diskSize")
-    if isinstance(size, int):
-        pool["disk"] = {"sizeGib": size}
-    if any(
-        mapping(n).get("interfaceType", "").startswith("efa")
-        for n in items(spec.get("networkInterfaces"))
-    ):
-        pool["fabric"] = "efa"
-    eks = _options(group, spec)
-    if (health := _health(mapping(group.get("nodeRepairConfig")), pool["nodes"])) is not None:
-        pool["health"] = health
-    if eks:
-        pool["eks"] = {**pool.get("eks", {}), **eks}
+    text = _template_inputs(spec).get("userData")
+    _adopted(
+        "nodeGroup",
+        pool,
+        group=group,
+        template=spec,
+        taints=group_taints(group.get("taints"), GPU_TAINTS, _TAINTS),
+        text=text if isinstance(text, str) else None,
+        image=_image(group.get("amiType")),
+        size=disk_size(spec.get("blockDeviceMappings")) or group.get("diskSize"),
+        key=kms_key(spec.get("blockDeviceMappings")),
+        health=_health(mapping(group.get("nodeRepairConfig")), pool["nodes"]),
+        sharing=None if template is None else bottlerocket_sharing(text, types[0]),
+    )
     kept = {**group, "taints": sorted_taints(group.get("taints"))}
     found: dict[str, Mapping[str, Any]] = {"nodeGroup": kept}
     if template is not None:
         found["launchTemplate"] = _template_inputs(spec)
-        sharing = bottlerocket_sharing(found["launchTemplate"].get("userData"), types[0])
-        if sharing is not None:
-            pool["sharing"] = sharing
     cluster = str(group.get("clusterName") or "")
     named = str(group.get("nodeGroupName") or (one.id or "").rpartition(":")[2])
     return ProposedPool(
@@ -253,29 +247,10 @@ def _health(repair: Mapping[str, Any], nodes: Mapping[str, int]) -> Declaration 
     return found if least >= found.get("atOnce", 1) else None
 
 
-def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declaration:
-    options: Declaration = {}
-    repair = mapping(group.get("nodeRepairConfig")).get("enabled")
-    if repair is not True:
-        options["nodeRepair"] = False
-    hops = mapping(template.get("metadataOptions")).get("httpPutResponseHopLimit")
-    text = _template_inputs(template).get("userData")
-    options |= node_options(template.get("blockDeviceMappings"), text, hops)
-    return options | _adopted("nodeGroup", group=group)
-
-
-def _image(pool: Declaration, group: Mapping[str, Any], template: Mapping[str, Any]) -> None:
-    kind = group.get("amiType")
+def _image(kind: Any) -> str | None:
+    """The image of a type of AMI."""
     rows = load().images.values()
-    key = next((r.key for r in rows if r.platform == "eks" and kind in r.ami_types.values()), None)
-    own = template.get("imageId")
-    if isinstance(own, str):
-        pool["eks"] = {"amiId": own}
-        # With a custom image only the user data shows the family: Bottlerocket's is TOML.
-        if str(_template_inputs(template).get("userData", "")).lstrip().startswith("[settings"):
-            pool["image"] = "bottlerocket-nvidia"
-    elif key is not None and key not in ("al2023-nvidia", "al2023-neuron"):
-        pool["image"] = key
+    return next((r.key for r in rows if r.platform == "eks" and kind in r.ami_types.values()), None)
 
 
 def _capacity(

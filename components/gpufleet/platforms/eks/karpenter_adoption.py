@@ -14,6 +14,7 @@ from gpufleet.contract.programs.karpenter_machines import (
 )
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool, texts
 from gpufleet.fleet.observed_nodes import group_taints, pool_name
@@ -25,13 +26,15 @@ from gpufleet.platforms.eks.adopted_fields import (
     gpus_of,
     has_accelerator,
     is_neuron,
-    node_options,
+    kms_key,
     prefix_of,
     sorted_taints,
 )
 from gpufleet.platforms.eks.karpenter_objects import disruption
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.pool import Intent
+
+_adopted = adopted_in(__file__)
 
 _KARPENTER_OWN = {
     "node.kubernetes.io/instance-type",
@@ -111,23 +114,34 @@ def _pool(
         if word in items(wanted.get("karpenter.sh/capacity-type", {}).get("values")):
             held = [{"reserved": {**r, **({"zone": zones[0]} if zones else {})}} for r in reserved]
             ways += held if word == "reserved" else [{_WAYS[word]: {}}]
-    if ways:
-        pool["capacity"] = ways
-    if zones and not reserved:
-        pool["zones"] = zones
-    taints = group_taints(inner.get("taints"), GPU_TAINTS, {})
-    if taints:
-        pool["taints"] = taints
-    _karpenter_options(pool, spec, inner, wanted)
-    _class_options(pool, node_class, kubernetes_version)
-    _placed(pool, node_class, seen)
-    _priced(pool, seen)
-    _buffered(pool, seen)
-    if not auto and _repair_is_off(seen):
-        pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
-    sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
-    if sharing is not None:
-        pool["sharing"] = sharing
+    kept, free = spec.get("replicas"), _of_pool(seen, "CapacityBuffer", name).get("replicas")
+    for least in (kept, free):
+        if isinstance(least, int):
+            pool["nodes"] = {"min": least, "max": max(least, pool["nodes"]["max"])}
+    intent, own = _disrupted({**mapping(spec.get("disruption")), **inner}, auto=auto)
+    _adopted(
+        "nodePool",
+        pool,
+        spec=spec,
+        inner=inner,
+        node_class=node_class,
+        ways=ways,
+        zones=zones,
+        reserved=reserved,
+        taints=group_taints(inner.get("taints"), GPU_TAINTS, {}),
+        intent=intent,
+        own=own,
+        disruption={key: value for key, value in own.items() if key not in _LIFETIME},
+        kept=kept if isinstance(kept, int) else None,
+        free=free if isinstance(free, int) else None,
+        more=[one for key, one in wanted.items() if key not in _KARPENTER_OWN],
+        neuron=all(is_neuron(one) for one in types),
+        placed=_is_placed(name, node_class, seen),
+        overlay=_of_pool(seen, "NodeOverlay", name),
+        repaired=auto or not _repair_is_off(seen),
+        sharing=bottlerocket_sharing(node_class.get("userData"), types[0]),
+        **_class_options(node_class, kubernetes_version),
+    )
     tags = texts(node_class.get("tags"))
     kept = {"taints": sorted_taints(inner.get("taints"))}
     if inner.get("startupTaints"):
@@ -212,33 +226,13 @@ def _repair_is_off(seen: Observations) -> bool:
     )
 
 
-def _karpenter_options(
-    pool: Declaration, spec: Mapping[str, Any], inner: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> None:
-    """Settings for Karpenter only. The intent is the one with the most similar disruption."""
-    shown = {**mapping(spec.get("disruption")), **inner}
-    auto = pool["provisioner"] == "autoMode"
+def _disrupted(shown: Mapping[str, Any], *, auto: bool) -> tuple[str, dict[str, Any]]:
+    """The intent with the most similar disruption, and what differs from it."""
     defaults = {one: _disruption(one, auto=auto) for one in Intent}
     alike = {one: sum(shown.get(k) == v for k, v in defaults[one].items()) for one in Intent}
     intent = max((Intent.INFERENCE, *Intent), key=lambda one: alike[one])  # the default if equal
     own = {k: shown[k] for k, v in defaults[intent].items() if k in shown and shown[k] != v}
-    pool["intent"] = intent.value
-    options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
-    if own:
-        options["disruption"] = own
-    if isinstance(spec.get("replicas"), int):
-        options["static"] = True
-        kept = spec["replicas"]
-        pool["nodes"] = {"min": kept, "max": max(kept, pool["nodes"]["max"])}
-    if isinstance(spec.get("weight"), int):
-        options["weight"] = spec["weight"]
-    if inner.get("startupTaints"):
-        options["startupTaints"] = items(inner["startupTaints"])
-    more = [one for key, one in wanted.items() if key not in _KARPENTER_OWN]
-    if more:
-        options["requirements"] = more
-    if options:
-        pool["karpenter"] = options
+    return intent.value, own
 
 
 def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
@@ -246,69 +240,42 @@ def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
     return {**rules, **lifetime}
 
 
-def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> None:
-    """The placement group: one of the pool, or an existing one."""
-    name = mapping(spec.get("placementGroupSelector")).get("name")
+def _is_placed(pool: str, spec: Mapping[str, Any], seen: Observations) -> bool:
+    """Whether its placement group is one of the pool; otherwise it is an existing one."""
     groups = seen.of("aws:ec2/placementGroup:PlacementGroup")
     tags = [mapping(one.properties.get("tags")) for one in groups]
-    if name is not None and any(one.get(POOL_LABEL) == pool["name"] for one in tags):
-        pool["eks"] = {**pool.get("eks", {}), "placementGroup": True}
-    elif isinstance(name, str):
-        pool["karpenter"] = {**pool.get("karpenter", {}), "placementGroup": name}
+    named = mapping(spec.get("placementGroupSelector")).get("name") is not None
+    return named and any(one.get(POOL_LABEL) == pool for one in tags)
 
 
-def _buffered(pool: Declaration, seen: Observations) -> None:
-    for one in seen.objects("CapacityBuffer"):
-        labels = one.labels
-        free = one.spec.get("replicas")
-        if labels.get(POOL_LABEL) == pool["name"] and isinstance(free, int):
-            pool["karpenter"] = {**pool.get("karpenter", {}), "buffer": True}
-            pool["nodes"] = {"min": free, "max": max(free, pool["nodes"]["max"])}
+def _of_pool(seen: Observations, kind: str, pool: str) -> Mapping[str, Any]:
+    """`spec` of the object of a kind for a pool; empty: there is none."""
+    found = (one for one in seen.objects(kind) if one.labels.get(POOL_LABEL) == pool)
+    return next((one.spec for one in found), dict[str, Any]())
 
 
-def _priced(pool: Declaration, seen: Observations) -> None:
-    for one in seen.objects("NodeOverlay"):
-        labels = one.labels
-        price = one.spec.get("priceAdjustment")
-        if labels.get(POOL_LABEL) == pool["name"] and isinstance(price, str):
-            pool["karpenter"] = {**pool.get("karpenter", {}), "priceAdjustment": price}
-
-
-def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_version: str) -> None:
-    options: Declaration = {}
+def _class_options(spec: Mapping[str, Any], kubernetes_version: str) -> dict[str, Any]:
+    """Image, release, reservations and volume in a node class."""
     terms = [mapping(t) for t in items(spec.get("amiSelectorTerms"))]
     alias = next((str(t["alias"]) for t in terms if "alias" in t), "")
-    family, _, release = alias.partition("@")
-    keys = {"al2023": "al2023-nvidia", "bottlerocket": "bottlerocket-nvidia", "al2": "al2-nvidia"}
-    neuron = all(is_neuron(name) for name in pool["instanceTypes"])
-    if family in keys and not neuron and family != "al2023":
-        pool["image"] = keys[family]
-    if release not in ("", "latest"):  # al2023@v20261101, bottlerocket@v1.52.0
-        number = release.removeprefix("v")
-        options["releaseVersion"] = (
-            number if family == "bottlerocket" else f"{kubernetes_version}.0-{number}"
-        )
-    image = next((str(t["id"]) for t in terms if "id" in t), None)
-    if image is not None:
-        options["amiId"] = image
-    hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
+    family, _, release = alias.partition("@")  # al2023@v20261101, bottlerocket@v1.52.0
+    number = release.removeprefix("v")
+    numbered = number if family == "bottlerocket" else f"{kubernetes_version}.0-{number}"
     disk = mapping(spec.get("ephemeralStorage"))  # EKS Auto Mode
     volumes = spec.get("blockDeviceMappings") or [{"ebs": {**disk, "volumeSize": disk.get("size")}}]
-    options |= node_options(volumes, spec.get("userData"), hops)
-    found = [
+    reservations = [
         {ours: term[theirs] for ours, theirs in _RESERVATIONS.items() if theirs in term}
         for term in map(mapping, items(spec.get("capacityReservationSelectorTerms")))
         if "id" not in term
     ]
-    if found:
-        pool["karpenter"] = {**pool.get("karpenter", {}), "reservations": found}
-    size = disk_size(volumes)
-    if size is not None:
-        pool["disk"] = {"sizeGib": size}
-    if spec.get("networkInterfaces"):
-        pool["fabric"] = "efa"
-    if options:
-        pool["eks"] = options
+    return {
+        "family": family,
+        "release": None if release in ("", "latest") else numbered,
+        "ami": next((str(t["id"]) for t in terms if "id" in t), None),
+        "reservations": reservations,
+        "size": disk_size(volumes),
+        "key": kms_key(volumes),
+    }
 
 
 def _named(one: ObservedResource) -> Any:

@@ -29,7 +29,7 @@ from gpufleet.platforms.gke.daemon_sets import DRIVER, INSTALLER, chosen_pools
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
-from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS, step_names
 from gpufleet.spec.base import Platform
 
 _adopted = adopted_in(__file__)
@@ -38,7 +38,6 @@ CLUSTER = "gcp:container/cluster:Cluster"
 _EFFECTS = {spelt: effect for effect, spelt in EFFECTS.items()}
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
 _DYNAMIC = ("flexStart", "queued")
-_SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
 NODES = NodeGroups(
@@ -180,24 +179,19 @@ def _pool(
                 way["reserved"]["zone"] = zones[0]
     row = load().instances.get(str(config.get("machineType")))
     network = mapping(inputs.get("networkConfig"))
-    if row is not None and (gpudirect or items(network.get("additionalNodeNetworkConfigs"))):
-        pool["fabric"] = fabric_of(row).value
-    taints = group_taints(config.get("taints"), _OWN_TAINTS, _EFFECTS)
-    if taints:
-        pool["taints"] = taints
-    sharing = _sharing(config)
-    if sharing is not None:
-        pool["sharing"] = sharing
-    if isinstance(config.get("diskSizeGb"), int) and config["diskSizeGb"] != 200:
-        pool["disk"] = {"sizeGib": config["diskSizeGb"]}
-    if str(config.get("imageType", "")).startswith("UBUNTU"):
-        pool["image"] = "ubuntu-gke"
+    fast = gpudirect or items(network.get("additionalNodeNetworkConfigs"))
     shared = {"upgradeSettings": _upgrade(members), "management": _management(members)}
-    options = _adopted("pool", inputs={**inputs, **shared}, config=config, per_zone=per_zone)
-    if options:
-        pool["gke"] = options
-    names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]
-    steps = _numbered(names)
+    _adopted(
+        "pool",
+        pool,
+        inputs={**inputs, **shared},
+        config=config,
+        per_zone=per_zone,
+        fabric=fabric_of(row).value if row is not None and fast else None,
+        taints=group_taints(config.get("taints"), _OWN_TAINTS, _EFFECTS),
+        sharing=_sharing(config),
+    )
+    steps = step_names([next(iter(way)) for way in pool["capacity"]])
     found: dict[str, Mapping[str, Any]] = {
         (f"nodePool/{step}" if step else "nodePool"): _inputs(one)
         for step, one in zip(steps, members, strict=True)
@@ -320,18 +314,6 @@ def _ordered(
     named = [n for p in items(spec.get("priorities")) for n in items(mapping(p).get("nodepools"))]
     rank = {str(name): index for index, name in enumerate(named)}
     return sorted(members, key=lambda one: rank.get(_name(one), len(rank)))
-
-
-def _suffix(way: Declaration) -> str:
-    mode = next(iter(way))
-    return _SUFFIXES.get(mode, mode)
-
-
-def _numbered(names: list[str]) -> list[str]:
-    return [
-        name if names.count(name) == 1 else f"{name}-{names[:i].count(name) + 1}"
-        for i, name in enumerate(names)
-    ]
 
 
 def _is_gpu(one: ObservedResource) -> bool:

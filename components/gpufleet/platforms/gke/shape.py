@@ -1,5 +1,6 @@
 """Properties of a GKE pool from its declaration: capacity steps, machine, zones, disks, NICs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -162,15 +163,19 @@ def raw_ssds(options: GkeOptions) -> bool:
     return options.local_ssd_use is LocalSsdUse.RAW
 
 
-def _steps(pool: Pool, options: GkeOptions) -> tuple[CapacityStep, ...]:
-    modes = [entry.mode for entry in pool.capacity]
-    names: list[str] = []
-    for index, mode in enumerate(modes):
-        plain = {"onDemand": "on-demand", "flexStart": "flex"}.get(mode, mode)
-        earlier = modes[:index].count(mode)
-        names.append(plain if modes.count(mode) == 1 else f"{plain}-{earlier + 1}")
+def step_names(modes: Sequence[str]) -> list[str]:
+    """Names of the steps of a pool with these capacity types, in their order; of one step, none."""
     if len(modes) == 1:
-        names = [""]
+        return [""]
+    names = [{"onDemand": "on-demand", "flexStart": "flex"}.get(mode, mode) for mode in modes]
+    return [
+        name if names.count(name) == 1 else f"{name}-{names[:index].count(name) + 1}"
+        for index, name in enumerate(names)
+    ]
+
+
+def _steps(pool: Pool, options: GkeOptions) -> tuple[CapacityStep, ...]:
+    names = step_names([entry.mode for entry in pool.capacity])
     return tuple(
         _step(name, entry, options) for name, entry in zip(names, pool.capacity, strict=True)
     )
