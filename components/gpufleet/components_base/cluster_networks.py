@@ -1,12 +1,15 @@
 """Shared parts of clusters of every cloud: arguments from a file, address ranges, kubeconfig."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network, ip_network
+from pathlib import Path
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, findings_in
 
 _finding = findings_in(__file__)
+_FILE = Path(__file__).with_name("kubeconfig")
 
 
 def ipv4_network(text: str) -> IPv4Network | None:
@@ -26,20 +29,15 @@ def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
 
 
 def kubeconfig_text(
-    cluster: str, address: str, authority: str, command: Mapping[str, object]
+    cluster: str,
+    address: str,
+    authority: str,
+    command: str,
+    *,
+    arguments: Sequence[str] | None = None,
+    cluster_info: bool | None = None,
 ) -> str:
     """A kubeconfig without secrets: a command of the cloud gives the program's user a token."""
-    called = {"apiVersion": "client.authentication.k8s.io/v1beta1", **command}
-    user = {"exec": {**called, "interactiveMode": "Never"}}
-    server = {"server": address, "certificate-authority-data": authority}
-    context = {"cluster": cluster, "user": cluster}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": server}],
-            "users": [{"name": cluster, "user": user}],
-            "contexts": [{"name": cluster, "context": context}],
-            "current-context": cluster,
-        }
-    )
+    who = {"cluster": cluster, "address": address, "authority": authority, "command": command}
+    how = {"arguments": arguments, "cluster_info": cluster_info}
+    return json.dumps(data_part(_FILE, "kubeconfig", **who, **how))

@@ -3,25 +3,28 @@
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
+from pydantic.alias_generators import to_snake
+
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
 from gpufleet.findings import Finding, Severity
-from gpufleet.spec.addons import Addon
+from gpufleet.spec.addons import CHARTS, Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 
-ADDONS = {
-    "gpu_operator": ("addons.gpuOperator", "gpu-operator"),
-    "network_operator": ("addons.networkOperator", "network-operator"),
-    "device_plugin": ("addons.devicePlugin", "nvidia-device-plugin"),
-    "dra_driver": ("addons.draDriver", "dra-driver-nvidia-gpu"),
-    "karpenter": ("addons.karpenter", "karpenter"),
-    "kueue": ("addons.kueue", "kueue"),
-    "keda": ("addons.keda", "keda"),
-}
+_READ = (
+    "gpuOperator",
+    "networkOperator",
+    "devicePlugin",
+    "draDriver",
+    "karpenter",
+    "kueue",
+    "keda",
+)
+ADDONS = {to_snake(one): (f"addons.{one}", CHARTS[one]) for one in _READ}
 """Field of the declaration -> its place, and the chart that it installs."""
 
 

@@ -4,12 +4,14 @@ The chart has no values schema: a misspelt key is not reported, so typed setting
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from gpufleet.contract.hardened import DRIVER_IMAGE, DRIVER_VERSION
 from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.chart_values import Values, environment, merged, nested
 from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG, DRA_LABEL
 from gpufleet.fleet.image_sources import proxy_environment
@@ -23,46 +25,12 @@ from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import Ofed
 from gpufleet.spec.sharing import MigStrategy
 
-_PULL_SECRET_PLACES = (
-    "operator",
-    "validator",
-    "driver",
-    "toolkit",
-    "devicePlugin",
-    "dcgm",
-    "dcgmExporter",
-    "gfd",
-    "migManager",
-    "nodeStatusExporter",
-)
-"""Sections of the values whose images come from NVIDIA's registry on a container node."""
-
-_DEFAULTS = {
-    "driver": True,
-    "toolkit": True,
-    "devicePlugin": True,
-    "gfd": True,
-    "migManager": True,
-    "dcgm": False,
-    "dcgmExporter": True,
-    "nfd": True,
-    "cdi": True,
-    "gds": False,
-    "gdrcopy": False,
-}
-"""Whether a part runs if no setting decides it: the chart's own defaults."""
-
 EVICTS_CLAIMS = [{"name": "NODE_LABEL_FOR_GPU_POD_EVICTION", "value": DRA_LABEL}]
 """The driver manager pauses this label before it unloads the driver. Without it the DRA driver's
 plugin keeps the old modules in use (NVIDIA, DRA driver with the GPU Operator, known issues;
 NVIDIA/k8s-driver-manager `evictAllGPUOperatorComponents`)."""
 
-_CONTROL_PLANE_TOLERATION = {
-    "key": "node-role.kubernetes.io/control-plane",
-    "operator": "Equal",
-    "value": "",
-    "effect": "NoSchedule",
-}
+_FILE = Path(__file__).with_suffix("")
 
 
 class DeclaredOperator(SpecModel):
@@ -110,29 +78,24 @@ def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = N
     Every switch is written, even if it equals the chart's default: a changed default of a later
     chart must not change a fleet. Other values are written only where they are declared.
     """
-    values: Values = {
-        "mig": {"strategy": asked.mig_strategy.value if asked.mig_strategy else "none"},
-        **{section: {"enabled": default} for section, default in _DEFAULTS.items()},
-        "devicePlugin": {"enabled": True, "config": {"default": asked.device_plugin_default}},
-        # The CRD allows this value or none: MIG mode is switched off on nodes without a layout.
-        "migManager": {"enabled": True, "config": {"default": ALL_DISABLED}},
-    }
+    values: Values = data_part(
+        _FILE,
+        "values",
+        strategy=asked.mig_strategy.value if asked.mig_strategy else "none",
+        plugin_config=asked.device_plugin_default,
+        all_disabled=ALL_DISABLED,
+    )
     values = merged(values, _declared(asked))
     values = merged(values, _tolerations(asked.tolerations))
     if asked.separate_drivers:
-        objects = {"nvidiaDriverCRD": {"enabled": True, "deployDefaultCR": False}}
-        values = merged(values, {"driver": objects})
+        values = merged(values, data_part(_FILE, "separateDrivers"))
     if asked.settings.gpu_cluster:
-        driver = {"nvidiaDriverCRD": {"enabled": True}}
-        gates = {"featureGates": dict.fromkeys(asked.claim_gates, True)}
-        stack = {"clusterPolicy": {"deployCR": False}, "driver": driver, "draDriver": gates}
-        values = merged(values, stack)
+        gates = dict.fromkeys(asked.claim_gates, True)
+        values = merged(values, data_part(_FILE, "gpuCluster", gates=gates))
     if asked.claims and values["driver"]["enabled"]:
         values = merged(values, {"driver": {"manager": {"env": EVICTS_CLAIMS}}})
-    secret = asked.settings.image_pull_secret
-    if secret is not None:
-        pull = {"imagePullSecrets": [secret]}
-        values = merged(values, dict.fromkeys(_PULL_SECRET_PLACES, pull))
+    if (secret := asked.settings.image_pull_secret) is not None:
+        values = merged(values, data_part(_FILE, "pullSecret", secret=secret))
     return merged(values, extra or {})
 
 
@@ -159,15 +122,10 @@ def _declared(asked: OperatorSettings) -> Values:
 def _tolerations(tolerations: tuple[OperandToleration, ...]) -> Values:
     if not tolerations:
         return {}
-    # Lists replace those of the chart: the chart's own entries are written again.
-    gpu = GPU_TOLERATION.as_dict()
     ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in tolerations]
-    return {
-        "daemonsets": {"tolerations": [gpu, *ours]},
-        "node-feature-discovery": {
-            "worker": {"tolerations": [_CONTROL_PLANE_TOLERATION, gpu, *ours]}
-        },
-    }
+    operands = [GPU_TOLERATION.as_dict(), *ours]
+    worker = [data_part(_FILE, "controlPlane"), *operands]
+    return data_part(_FILE, "tolerations", operands=operands, worker=worker)
 
 
 def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:

@@ -21,24 +21,6 @@ POLICY_SINCE = (0, 20, 0)
 """The plugin that knows sharedDevicesAllocationPolicy."""
 _POLICY = ("flags", "plugin", "sharedDevicesAllocationPolicy")
 _CODES = schema_codes("the device plugin")
-_HOMES = {
-    "renameByDefault": "sharing.timeSlicing or sharing.mps",
-    "failRequestsGreaterThanOne": "sharing.timeSlicing or sharing.mps",
-    "replicas": "an entry of sharing.timeSlicing.resources",
-    "timeSlicing": "sharing",
-    "mps": "sharing",
-    "sharing": "the top of the document",
-    "flags": "the top of the document",
-    "migStrategy": "flags",
-    "failOnInitError": "flags",
-    "mpsRoot": "flags",
-    "nvidiaDriverRoot": "flags",
-    "passDeviceSpecs": "flags.plugin",
-    "deviceListStrategy": "flags.plugin",
-    "deviceIDStrategy": "flags.plugin",
-    "sharedDevicesAllocationPolicy": "flags.plugin",
-}
-"""Keys that are often written in the wrong section -> the correct section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +138,7 @@ def _remove_misplaced(flags: dict[str, Any], group: str, report: CheckReport) ->
 
 def _report(problem: SchemaProblem, report: CheckReport) -> None:
     key, above = str(problem.steps[-1]) if problem.steps else "", problem.path.rpartition(".")[0]
-    home = _HOMES.get(key) if problem.kind is SchemaProblemKind.UNKNOWN else None
+    home = _schema()["x-homes"].get(key) if problem.kind is SchemaProblemKind.UNKNOWN else None
     if home is None or home == above:
         report_problem(problem, _CODES, report, code=problem.code or None)
     else:

@@ -250,7 +250,7 @@ def trust(service: str) -> str:
 def eks_kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str) -> str:
     """A kubeconfig with tokens of the AWS CLI."""
     arguments = ["eks", "get-token", "--cluster-name", cluster, "--region", region]
-    return kubeconfig_text(cluster, endpoint, authority, {"command": "aws", "args": arguments})
+    return kubeconfig_text(cluster, endpoint, authority, "aws", arguments=arguments)
 
 
 def _key(found: Any, *spellings: str) -> str | None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -10,6 +11,7 @@ import pulumi
 from gpufleet.arguments import NodeMonitoringAgentArgs
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import aws_parts
@@ -70,38 +72,19 @@ def monitoring_agent_values(pools: Sequence[Pool], gpu_types: Sequence[str]) -> 
     nvidia = [pool for pool in pools if pool.gpu.vendor == "nvidia"]
     whole = [pool for pool in nvidia if not pool.partition.mig_enabled]
     mig = sorted(pool.name for pool in nvidia if pool.partition.mig_enabled)
-    values: dict[str, Any] = {}
-    if keys := sorted({taint.key for pool in whole for taint in pool.taints}):
-        values["tolerations"] = [{"key": key, "operator": "Exists"} for key in keys]
+    keys = sorted({taint.key for pool in whole for taint in pool.taints})
+    tolerations = [{"key": key, "operator": "Exists"} for key in keys]
     if not mig:
-        return {"dcgmAgent": values} if values else {}
-    terms = [[_node(POOL_LABEL, "DoesNotExist"), _node(_TYPE, "In", gpu_types), *_OTHERS_NODES]]
-    if whole:
-        terms.append([_node(POOL_LABEL, "In", sorted(pool.name for pool in whole))])
-    values["affinity"] = _affinity(*terms)
-    without = [_node("kubernetes.io/arch", "In", _ARCHITECTURES), _node(POOL_LABEL, "NotIn", mig)]
-    return {"dcgmAgent": values, "nodeAgent": {"affinity": _affinity([*_OTHERS_NODES, *without])}}
-
-
-def _node(key: str, operator: str, values: Sequence[str] = ()) -> dict[str, Any]:
-    chosen = {"key": key, "operator": operator}
-    return {**chosen, "values": list(values)} if values else chosen
-
-
-def _affinity(*terms: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A node must satisfy one of the terms."""
-    required = {"nodeSelectorTerms": [{"matchExpressions": list(term)} for term in terms]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-
-
-_TYPE = "node.kubernetes.io/instance-type"
-_ARCHITECTURES = ("amd64", "arm64")
-_OTHERS_NODES = (
-    _node("eks.amazonaws.com/compute-type", "NotIn", ("fargate", "auto", "hybrid")),
-    _node("sagemaker.amazonaws.com/compute-type", "NotIn", ("hyperpod",)),
-)
-"""Nodes with an agent of their own. Affinities of the chart are lists, which a value replaces
-(0040fd7 `charts/eks-node-monitoring-agent/values.yaml`)."""
+        return {"dcgmAgent": {"tolerations": tolerations}} if tolerations else {}
+    return data_part(
+        Path(__file__).with_suffix(""),
+        "besideMig",
+        tolerations=tolerations or None,
+        label=POOL_LABEL,
+        types=list(gpu_types),
+        whole=sorted(pool.name for pool in whole),
+        mig=mig,
+    )
 
 
 def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:

@@ -30,8 +30,6 @@ _NODES = Path(__file__).with_name("nodes")
 BOUNDARY = "gpufleet"
 IPV6 = 6
 """Version of the Internet protocol."""
-EPHEMERAL = "[settings.bootstrap-commands.k8s-ephemeral-storage]"
-"""Bottlerocket 1.22 and later put images, logs and `emptyDir` onto local disks by this command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +159,8 @@ def _bottlerocket(
     if settings:
         lines += [*([""] if lines else []), *settings]
     if raid:
-        lines += [*([""] if lines else []), EPHEMERAL, *_EPHEMERAL_COMMANDS]
+        lines += [*([""] if lines else []), *data_part(_NODES, "ephemeralStorage").splitlines()]
     return "\n".join(lines) + "\n" if lines else None
-
-
-_EPHEMERAL_COMMANDS = """commands = [
-  ["apiclient", "ephemeral-storage", "init"],
-  ["apiclient", "ephemeral-storage", "bind", "--dirs",
-   "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"],
-]
-essential = true
-mode = "always"
-""".splitlines()
 
 
 def _bootstrap(access: ClusterEndpoint, labels: Mapping[str, str], pool: Pool, family: str) -> str:
@@ -186,21 +174,17 @@ def _bootstrap(access: ClusterEndpoint, labels: Mapping[str, str], pool: Pool, f
     if pool.taints:
         flags.append(f"--register-with-taints={_taints(pool.taints)}")
     flags += [f"--{name}={value}" for name, value in kubelet_arguments(pool).items()]
-    lines = [
-        "#!/bin/bash",
-        "set -euo pipefail",
-        f"/etc/eks/bootstrap.sh {_quoted(access.name)} \\",
-        f"  --apiserver-endpoint {_quoted(access.endpoint)} \\",
-        f"  --b64-cluster-ca {_quoted(access.certificate_authority)} \\",
-        f"  --dns-cluster-ip {_quoted(access.dns_address)} \\",
-        *(
-            [f"  --ip-family ipv6 --service-ipv6-cidr {_quoted(access.service_cidr)} \\"]
-            if access.ipv6
-            else []
-        ),
-        f"  --kubelet-extra-args {_quoted(' '.join(flags))}",
-    ]
-    script = "\n".join(lines) + "\n"
+    ranges = f"  --ip-family ipv6 --service-ipv6-cidr {_quoted(access.service_cidr)} \\\n"
+    script = data_part(
+        _NODES,
+        "bootstrap",
+        name=_quoted(access.name),
+        endpoint=_quoted(access.endpoint),
+        authority=_quoted(access.certificate_authority),
+        dns=_quoted(access.dns_address),
+        family=ranges if access.ipv6 else "",
+        arguments=_quoted(" ".join(flags)),
+    )
     return _mime("text/x-shellscript", script) if family == "al2" else script
 
 

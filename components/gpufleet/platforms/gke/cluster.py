@@ -119,8 +119,8 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
 
 def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:
     """A kubeconfig with tokens of Google's plugin."""
-    command = {"command": "gke-gcloud-auth-plugin", "provideClusterInfo": True}
-    return kubeconfig_text(cluster, f"https://{endpoint}", authority, command)
+    address, command = f"https://{endpoint}", "gke-gcloud-auth-plugin"
+    return kubeconfig_text(cluster, address, authority, command, cluster_info=True)
 
 
 def _authority(found: Any) -> str:

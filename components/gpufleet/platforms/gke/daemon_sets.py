@@ -8,13 +8,11 @@ where GKE installs none and the operator's own driver does not run (NVIDIA cloud
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.dra import driver_root
-from gpufleet.documents.reading import read_go
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
@@ -32,6 +30,7 @@ from gpufleet.spec.images import Images
 from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.pool import Fabric
 
+_FILE = Path(__file__).with_suffix("")
 NAMESPACE = "kube-system"
 INSTALLER = "gpufleet-nccl-"
 """Prefix of the names of DaemonSets with a plugin of NCCL."""
@@ -99,19 +98,13 @@ def driver_installers(pools: Sequence[Pool], images: Images) -> dict[str, dict[s
     }
 
 
-@cache
-def _pods() -> Mapping[str, Any]:
-    text = Path(__file__).with_name("daemon_sets.yaml").read_text(encoding="utf-8")
-    return mapping(read_go(text).data)
-
-
 def _pod(kind: str, images: Images, plugin: str = "") -> dict[str, Any]:
     """Containers and volumes of one kind, with images from the fleet's source. An image that is
     never pulled is already on the node."""
-    pod = deepcopy(mapping(_pods()[kind]))
+    pod = data_part(_FILE, kind, plugin=plugin)
     for one in (*pod.get("initContainers", ()), *pod["containers"]):
         if one.get("imagePullPolicy") != "Never":
-            one["image"] = mirrored(one["image"].replace("$plugin", plugin), images)
+            one["image"] = mirrored(one["image"], images)
     return pod
 
 
@@ -119,25 +112,9 @@ def daemon_set(name: str, pools: Sequence[str], pod: Mapping[str, Any]) -> dict[
     """A DaemonSet with the containers and volumes of a pod, on the nodes of some pools of the
     fleet."""
     own = {"app.kubernetes.io/name": name}
-    chosen = {"key": POOL_LABEL, "operator": "In", "values": sorted(pools)}
-    term = {"matchExpressions": [chosen]}
-    wanted = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    template = {
-        "metadata": {"labels": {**MANAGED_BY, **own}},
-        "spec": {
-            "priorityClassName": "system-node-critical",
-            "affinity": {"nodeAffinity": wanted},
-            "tolerations": [{"operator": "Exists"}],
-            "hostNetwork": True,
-            "hostPID": True,
-            **pod,
-        },
-    }
-    spec = {
-        "selector": {"matchLabels": own},
-        "updateStrategy": {"type": "RollingUpdate"},
-        "template": template,
-    }
+    known = {"own": own, "labels": {**MANAGED_BY, **own}, "label": POOL_LABEL}
+    spec = data_part(_FILE, "spec", pools=sorted(pools), **known)
+    spec["template"]["spec"] |= pod
     return manifest("apps/v1", "DaemonSet", name, NAMESPACE, own, spec=spec)
 
 

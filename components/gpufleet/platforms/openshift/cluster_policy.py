@@ -7,11 +7,12 @@ bundle, unless the declaration names one. Sources: NVIDIA/gpu-operator v26.7.0
 `bundle/manifests/gpu-operator-certified.clusterserviceversion.yaml`, read 2026-11-22.
 """
 
-import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.chart_values import Values, leaves, merged
 from gpufleet.fleet.manifest import manifest
 
@@ -19,51 +20,14 @@ API_VERSION = "nvidia.com/v1"
 NAME = "cluster-policy"
 """The chart's name; the operator reads any ClusterPolicy, but only one."""
 
-SECTIONS = (
-    "cdi",
-    "ccManager",
-    "daemonsets",
-    "dcgm",
-    "dcgmExporter",
-    "devicePlugin",
-    "driver",
-    "gdrcopy",
-    "gds",
-    "gfd",
-    "hostPaths",
-    "mig",
-    "migManager",
-    "nodeStatusExporter",
-    "psa",
-    "sandboxDevicePlugin",
-    "sandboxWorkloads",
-    "toolkit",
-    "validator",
-    "vfioManager",
-    "vgpuDeviceManager",
-    "vgpuManager",
-)
-"""Sections of the values that are sections of the object."""
-
-_DRIVER_IMAGE = {"repository": "nvcr.io/nvidia", "image": "driver"}
-_VGPU_MANAGER_IMAGE = {"image": "vgpu-manager"}
-"""Completes an image of which a part is declared: the operator reads all three parts from the
-object, or its bundle's image."""
-
-_OPENSHIFT: Values = {
-    "operator": {
-        "defaultRuntime": "crio",
-        # The driver is built in the Driver Toolkit image of the release: needs no entitlement.
-        "use_ocp_driver_toolkit": True,
-    },
-    "daemonsets": {"updateStrategy": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "1"}},
-    "nodeStatusExporter": {"enabled": True},
-}
+_FILE = Path(__file__).with_suffix("")
+SECTIONS: Sequence[str] = data_part(_FILE, "sections")
+_IMAGES: Mapping[str, Values] = data_part(_FILE, "images")
 
 
 def cluster_policy(values: Mapping[str, Any]) -> Values:
     """The object, from final values of the chart (typed settings and raw values merged)."""
-    spec: Values = copy.deepcopy(_OPENSHIFT)
+    spec: Values = data_part(_FILE, "openshift")
     for section in SECTIONS:
         found = values.get(section)
         if isinstance(found, Mapping):
@@ -96,7 +60,7 @@ def _section(name: str, values: Mapping[str, Any]) -> Values:
     if name == "driver":
         return _driver(written)
     if name == "vgpuManager" and ("repository" in written or "version" in written):
-        return {**_VGPU_MANAGER_IMAGE, **written}
+        return {**_IMAGES[name], **written}
     if name in ("devicePlugin", "migManager", "dcgmExporter", "vgpuDeviceManager"):
         config = cast("Mapping[str, Any]", written.get("config") or {})
         kept = {key: value for key, value in config.items() if key not in ("create", "data")}
@@ -114,5 +78,5 @@ def _driver(values: Mapping[str, Any]) -> Values:
         renamed = {"gpuPodDeletion": "podDeletion"}
         written["upgradePolicy"] = {renamed.get(key, key): v for key, v in upgrade.items()}
     if any(part in written for part in ("repository", "image", "version")):
-        written = {**_DRIVER_IMAGE, **written}
+        written = {**_IMAGES["driver"], **written}
     return written
