@@ -1,6 +1,5 @@
 """`gpufleet catalogue`: the facts behind all results, each with its source and date."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -15,7 +14,13 @@ import click
 from gpufleet.catalogue import Catalogue, InstanceType, Price, Source, UnknownKeyError, load
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.instance import MICRO_USD
-from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.output import (
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+    table_console,
+)
 from gpufleet.findings import FleetError
 
 # Rows of `gpufleet catalogue`: fields of the JSON, and columns of the text.
@@ -286,11 +291,10 @@ def _load(edition: str | None, prices: Path | None) -> Catalogue:
 
 
 def _print_table(title: str, columns: Iterable[str], rows: Sequence[Row]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 180)
+    console = table_console()
     cells = {name: [_words(row.get(name)) for row in rows] for name in columns}
     shown = _columns_that_fit(cells, console.width)
     output = Table(title=title, title_justify="left")

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,6 +21,7 @@ from gpufleet.cli.output import (
     print_json,
     refusing,
     require_something,
+    table_console,
     usd_per_kwh_option,
 )
 from gpufleet.cli.source import compile_source, read_text
@@ -182,12 +182,12 @@ def _print(
     else:
         print_findings(findings)
         if made:
-            Console().print(_table(made, total))
+            table_console().print(_table(made, total))
             click.echo(f"{seconds / 3600:,.1f} node-hours")
         if idle:
-            Console().print(_idle(idle, usd_per_kwh))
+            table_console().print(_idle(idle, usd_per_kwh))
         if stopped:
-            Console().print(_ledger(stopped))
+            table_console().print(_ledger(stopped))
 
 
 def _table(made: list[Row], total: int) -> Table:

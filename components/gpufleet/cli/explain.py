@@ -72,6 +72,8 @@ def command(
     """
     compiled = compile_files(source, None, as_of)
     fleet = compiled.fleet
+    if output_format == "text":
+        print_findings(compiled.findings)
     pools = _chosen(fleet, pool) if fleet is not None else ()
     if svg is not None:
         _draw(pools, svg)
@@ -89,7 +91,6 @@ def command(
             }
         )
     else:
-        print_findings(compiled.findings)
         click.echo("" if fleet is None else pools_as_text(fleet, pools, usd_per_kwh))
     sys.exit(exit_code(compiled.findings))
 
@@ -108,8 +109,8 @@ def _chosen(fleet: Fleet, name: str | None) -> tuple[Pool, ...]:
         return fleet.pools
     chosen = tuple(pool for pool in fleet.pools if pool.name == name)
     if not chosen:
-        names = ", ".join(pool.name for pool in fleet.pools) or "none that compiles"
-        raise UnreadableInputError(f"there is no pool {name!r}; the pools are {names}")
+        names = ", ".join(pool.name for pool in fleet.pools) or "none"
+        raise UnreadableInputError(f"there is no pool {name!r} among those that compile: {names}")
     return chosen
 
 

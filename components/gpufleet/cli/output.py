@@ -1,17 +1,21 @@
 """Common output of all commands: findings, JSON, and the exit code."""
 
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.messages import json_text, message, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -91,6 +95,13 @@ def format_option(function: _Function) -> _Function:
         show_default=True,
         help="text for people, json for programs (one document on standard output).",
     )(function)
+
+
+def table_console() -> "Console":
+    """A console for tables: as wide as the terminal, or wide enough for whole names in a pipe."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 180)
 
 
 def print_json(document: object) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from gpufleet.catalogue import MICRO_USD
+from gpufleet.cli.output import table_console
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
 from gpufleet.fleet.team_quotas import team_quotas
@@ -87,9 +87,9 @@ def quota_lines(fleet: Fleet, pool: str = "") -> Iterator[str]:
         yield f"  quota of cohort {cohort} in {name}: {units:,} {resource}"
 
 
-def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
+def print_fleet(fleet: Fleet) -> None:
     """One row per pool, and the fleet's spend under it."""
-    console = console or Console()
+    console = table_console()
     table = Table(title=f"{fleet.spec.cluster.name} on {fleet.spec.platform.value}")
     table.add_column("pool", overflow="fold")
     table.add_column("machine", overflow="fold")

@@ -107,10 +107,7 @@ def _mapping(
     findings: list[Finding],
 ) -> dict[str, Any]:
     if not isinstance(args, Mapping):
-        wanted = f"a mapping with the keys of {args_type.__name__}"
-        findings.append(
-            error("argument-invalid", path, f"{wanted} is wanted, found {type(args).__name__}")
-        )
+        findings.append(_not(f"a mapping with the keys of {args_type.__name__}", args, path))
         return {}
     hints = _hints(args_type)
     given = cast("Mapping[str, Any]", args)
@@ -124,7 +121,7 @@ def _mapping(
             findings.append(error("argument-repeated", _joined(path, key), both, "remove one"))
     given = {python.get(key, key): value for key, value in given.items()}
     required: frozenset[str] = getattr(args_type, "__required_keys__", frozenset())
-    for key in sorted(required - set(given)):
+    for key in sorted(required - {key for key, value in given.items() if value is not None}):
         place = _joined(path, to_camel(key))
         findings.append(
             error("argument-missing", place, "this argument is needed and missing", f"add `{key}`")
@@ -149,8 +146,6 @@ def _hints(args_type: type) -> dict[str, Any]:
 
 def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(value, pulumi.Output):
-        return cast("Any", value)
     if origin is list and isinstance(value, Sequence) and not isinstance(value, str):
         items = cast("Sequence[object]", value)
         return [_value(arguments[0], v, f"{path}[{i}]", findings) for i, v in enumerate(items)]
@@ -160,10 +155,17 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
     if typing.is_typeddict(hint):
         return _mapping(cast("type", hint), value, path, findings)
     if wanted := {list: "a list", dict: "a mapping"}.get(origin or hint):
-        message = f"{wanted} is wanted, found {type(value).__name__}"
-        findings.append(error("argument-invalid", path, message, f"write {wanted}"))
+        inputs = bool(arguments) and typing.get_origin(arguments[-1]) is typing.Union
+        findings.append(_not(wanted, value, path, "; its values may be Outputs" if inputs else ""))
         return None
     return whole_numbers(value)
+
+
+def _not(wanted: str, found: object, path: str, more: str = "") -> Finding:
+    output = isinstance(found, pulumi.Output)
+    fix = f"write {wanted}{f' that is known before deployment{more}' if output else ''}"
+    message = f"{wanted} is wanted, found {type(found).__name__}"
+    return error("argument-invalid", path, message, fix)
 
 
 def whole_numbers(value: Any) -> Any:

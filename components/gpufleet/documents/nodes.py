@@ -63,6 +63,10 @@ _PLAIN_WORDS = {
     "`{ } [ ] ,` is written in quotes",
     "did not find expected ',' or ']'": "a `,` or the `]` is missing; a text that holds one of "
     "`{ } [ ] ,` is written in quotes",
+    "did not find expected node content": "a value is missing or not complete here; a text that "
+    "begins with `{`, `[` or `,` is written in quotes",
+    "found character that cannot start any token": "a tab, `@`, `%` or a backtick cannot begin "
+    "this line or value: indent with spaces, and put such a text in quotes",
     "found undefined alias": "`*` refers to a value with `&` that is not there: put a text that "
     "begins with `*` in quotes",
 }

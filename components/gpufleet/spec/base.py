@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -106,6 +106,35 @@ class SpecModel(PlainModel):
         populate_by_name=False,
         defer_build=True,  # a validator is built on first use; most are never used
     )
+
+
+class OneOf(SpecModel):
+    """Alternatives, of which exactly one is given."""
+
+    example: ClassVar[str]
+    """The form in a file, for the error."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.modes) != 1:
+            names = ", ".join(map(to_camel, type(self).model_fields))
+            found = " and ".join(self.modes) or "none"
+            raise ValueError(
+                f"exactly one of {names} is needed, found {found}; write one, such as "
+                f"`{self.example}`"
+            )
+        return self
+
+    @property
+    def modes(self) -> list[str]:
+        """The alternatives that are given, in the spelling of the file."""
+        fields = type(self).model_fields
+        return [to_camel(name) for name in fields if getattr(self, name) is not None]
+
+    @property
+    def mode(self) -> str:
+        """The alternative that is given, in the spelling of the file."""
+        return self.modes[0]
 
 
 DnsLabel = Annotated[

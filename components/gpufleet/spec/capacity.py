@@ -2,12 +2,12 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from gpufleet.environment import YEARS
-from gpufleet.spec.base import DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, OneOf, SpecModel
 
 _DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
 
@@ -187,8 +187,10 @@ class OnPrem(SpecModel):
     """Cost of one GPU and hour, including depreciation, power and rack. Default: no price."""
 
 
-class Capacity(SpecModel):
+class Capacity(OneOf):
     """Exactly one capacity type."""
+
+    example: ClassVar[str] = "[{spot: {}}, {onDemand: {}}]"
 
     on_demand: OnDemand | None = None
     """List price."""
@@ -204,32 +206,3 @@ class Capacity(SpecModel):
     """GKE: all nodes of a request at once."""
     on_prem: OnPrem | None = None
     """Own hardware."""
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if len(self.modes) != 1:
-            found = " and ".join(self.modes) if self.modes else "none"
-            raise ValueError(
-                "exactly one of onDemand, spot, reserved, capacityBlock, flexStart, queued, "
-                f"onPrem is needed in each entry, found {found}"
-            )
-        return self
-
-    @property
-    def modes(self) -> list[str]:
-        """The alternatives that are set, in the spelling of the file."""
-        fields = {
-            "onDemand": self.on_demand,
-            "spot": self.spot,
-            "reserved": self.reserved,
-            "capacityBlock": self.capacity_block,
-            "flexStart": self.flex_start,
-            "queued": self.queued,
-            "onPrem": self.on_prem,
-        }
-        return [name for name, value in fields.items() if value is not None]
-
-    @property
-    def mode(self) -> str:
-        """The alternative that is set, in the spelling of the file."""
-        return self.modes[0]

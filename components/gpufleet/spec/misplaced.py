@@ -8,6 +8,7 @@ from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.messages import shown_value
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -28,14 +29,14 @@ def keys_at(place: Place) -> list[str]:
     return [] if model is None else list(_fields(model))
 
 
-def misplaced_key(place: Place, found: object) -> str | None:
+def misplaced_key(place: Place, data: Mapping[str, Any]) -> str | None:
     """The suggestion for the unknown key at the end of a place; None: no other place is known.
 
-    `found` is the mapping of the key. Values of unknown keys may be credentials: only integers are
+    `data` is the declaration. Values of unknown keys may be credentials: only integers are
     repeated.
     """
     *above, key = place
-    inside = cast("Mapping[object, object]", found if isinstance(found, Mapping) else {})
+    inside = as_mapping(at_steps(data, above)) or {}
     model = _model_at(tuple(above))
     if model is None or not isinstance(key, str):
         return None
@@ -56,9 +57,9 @@ def misplaced_key(place: Place, found: object) -> str | None:
             continue
         outer = _model_at(tuple(above[:end]))
         if outer is GpuPool and key == "gpus" and _is_count(value):
-            return f"write `gpusPerNode: {value}` beside `{above[end]}`"
-        if outer is not None and key in _fields(outer):
-            return f"write it beside `{above[end]}`"
+            return f"write `gpusPerNode: {value}` next to `{above[end]}`"
+        if outer is not None and key in _fields(outer) and key not in at_steps(data, above[:end]):
+            return f"write it next to `{above[end]}`"
     return None
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from gpufleet.catalogue.edition import editions
-from gpufleet.documents.paths import at_steps, child
+from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
@@ -317,7 +317,7 @@ def _unknown_key(
     allowed = keys_at(place[:-1])
     nearest = meant_key(place[:-1], key, allowed)
     same = nearest is not None and folded(nearest) == folded(key)
-    other = None if same else misplaced_key(place, at_steps(data, place[:-1]))
+    other = None if same else misplaced_key(place, data)
     said = "nearest:" if nearest in allowed else "write"
     fix = other or (f"{said} {nearest}" if nearest else None)
     keys = ", ".join(allowed)

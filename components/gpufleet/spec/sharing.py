@@ -2,11 +2,11 @@
 
 from collections import Counter
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
+from gpufleet.spec.base import DnsLabel, OneOf, SecretName, SpecModel
 from gpufleet.spec.device_needs import ClaimTerms, DeviceNeed
 from gpufleet.spec.mig_names import MigPreset, ProfileName
 
@@ -153,8 +153,10 @@ class Dra(ClaimTerms):
         return self
 
 
-class Sharing(SpecModel):
+class Sharing(OneOf):
     """Exactly one way of sharing. `exclusive: {}` is the default of a pool."""
+
+    example: ClassVar[str] = "timeSlicing: {replicas: 4}"
 
     exclusive: Exclusive | None = None
     """Whole GPUs, one container each."""
@@ -168,35 +170,6 @@ class Sharing(SpecModel):
     """A vGPU profile, on a hypervisor."""
     dra: Dra | None = None
     """Resource claims instead of extended resources."""
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        chosen = self.modes
-        if len(chosen) != 1:
-            found = " and ".join(chosen) if chosen else "none"
-            raise ValueError(
-                "exactly one of exclusive, timeSlicing, mps, mig, vgpu, dra is needed, "
-                f"found {found}"
-            )
-        return self
-
-    @property
-    def modes(self) -> list[str]:
-        """The alternatives that are set, in the spelling of the file."""
-        fields = {
-            "exclusive": self.exclusive,
-            "timeSlicing": self.time_slicing,
-            "mps": self.mps,
-            "mig": self.mig,
-            "vgpu": self.vgpu,
-            "dra": self.dra,
-        }
-        return [name for name, value in fields.items() if value is not None]
-
-    @property
-    def mode(self) -> str:
-        """The alternative that is set: `exclusive`, `timeSlicing`, `mps`, `mig`, `vgpu`, `dra`."""
-        return self.modes[0]
 
 
 def exclusive() -> Sharing:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.compile import command
@@ -91,6 +92,14 @@ def test_several_machine_types_of_a_pool_are_explained() -> None:
     several = run("-", given=SPEC.replace("[g6.xlarge]", "[g6.xlarge, g6.2xlarge]")).stdout
     assert "g6.xlarge (+1)" in several
     assert "upper bound is that of the dearest" in " ".join(several.split())
+
+
+def test_a_pipe_gets_whole_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    pools = SPEC.replace("[g6.xlarge]", "[g4dn.12xlarge]").replace(
+        "name: chat", f"name: {'n' * 40}"
+    )
+    assert f"│ {'n' * 40} │ g4dn.12xlarge │" in run("-", given=pools).stdout
 
 
 def test_findings_go_to_standard_error_and_decide_the_exit() -> None:

@@ -94,13 +94,27 @@ def test_the_picture_is_a_drawing_of_every_slot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nobody",), "there is no pool 'nobody'; the pools are chat, notebooks, training"),
+        (
+            ("nobody",),
+            "there is no pool 'nobody' among those that compile: chat, notebooks, training",
+        ),
         (("--svg", "x.svg"), "--svg draws one pool, name it: chat, notebooks, training"),
         (("chat", "--svg", "/nowhere/x.svg"), "/nowhere/x.svg: No such file or directory"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
     assert refused(STACK_FILE, *arguments) == said
+
+
+def test_the_errors_of_a_pool_come_before_the_pools_that_compile(tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    pools = (
+        "[{name: a, gpu: L4, nodes: {min: 0, max: 0}}, {name: b, gpu: L4, nodes: {min: 0, max: 1}}]"
+    )
+    cluster = "cluster: {name: x}"
+    fleet.write_text(f'catalogue: "2026.11"\nplatform: sandbox\n{cluster}\npools: {pools}\n')
+    assert refused(str(fleet), "a") == "there is no pool 'a' among those that compile: b"
+    assert "pools[0].nodes.max: 0 is not at least 1" in run(str(fleet), "a").stderr
 
 
 def test_what_a_pod_asks_for_is_what_its_fragment_says(tmp_path: Path) -> None:

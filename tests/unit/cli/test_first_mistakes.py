@@ -52,6 +52,9 @@ def bought(**fields: Any) -> dict[str, Any]:
         (bought(usdPerHour="31,46"), "usdPerHour", "write 31.46"),
         (bought(id="cb-012"), "capacityBlock.id", "`cr-` and 17 hexadecimal digits"),
         (promised("2 days"), "longestJob", "write 2d"),
+        ({"sharing": {"timeSlicing": None}}, "sharing", "such as `timeSlicing: {replicas: 4}`"),
+        ({"sharing": {}}, "sharing", "such as `timeSlicing: {replicas: 4}`"),
+        ({"capacity": [{"spot": {}, "onDemand": {}}]}, "capacity[0]", "[{spot: {}}, {onDemand:"),
         (promised("90min"), "longestJob", "write 90m"),
     ],
 )

@@ -114,6 +114,7 @@ def test_a_wrong_key_or_value(right: str, wrong: str, path: str, fix: str) -> No
         ("gpu: L4", "gpu: L4\n    gpu: T4", "line 7: the key 'gpu' is written twice"),
         ("catalogue", "---\na: 1\n---\ncatalogue", "a second document starts here"),
         (FLEET, '{\n  // mine\n  "platform": "eks"\n}', "`//` and `/*` begin no comment"),
+        (FLEET, '{"platform": ', "a value is missing or not complete here"),
         (FLEET, "- a\n", "the document is a list, not a mapping"),
     ],
 )

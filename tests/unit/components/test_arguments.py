@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import pulumi
 import pytest
 
 from gpufleet import arguments
@@ -115,3 +116,33 @@ def test_a_list_and_a_mapping_are_not_taken_for_one_another() -> None:
     zones: Any = {"name": "p", "nodes": {"min": 0, "max": 1}, "zones": "us-east-1a"}
     with pytest.raises(InvalidArgumentsError, match="zones: a list is wanted, found str"):
         declared('Thing "x"', arguments.GpuPoolArgs, zones)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "fix"),
+    [
+        ({"subnet_ids_by_zone": {}}, "connection.subnetIdsByZone", "; its values may be Outputs"),
+        ({"network_tags": []}, "connection.networkTags", "; its values may be Outputs"),
+        ({"gpu_networks": {}}, "connection.gpuNetworks", ""),
+    ],
+)
+def test_a_list_or_mapping_that_must_be_known_is_no_output(
+    given: dict[str, Any], path: str, fix: str
+) -> None:
+    from gpufleet.gpu_fleet import GpuFleetArgs
+
+    outputs = {key: pulumi.Output.from_input(value) for key, value in given.items()}
+    with pytest.raises(InvalidArgumentsError) as caught:
+        declared("x", GpuFleetArgs, {"spec": {}, "connection": outputs})
+    (found,) = caught.value.findings
+    assert (found.path, found.message.split(",")[1]) == (path, " found Output")
+    assert (found.fix or "").endswith(f" that is known before deployment{fix}")
+    with pytest.raises(InvalidArgumentsError, match=r"connection: a mapping .* found Output"):
+        declared("x", GpuFleetArgs, {"spec": {}, "connection": pulumi.Output.from_input(given)})
+
+
+def test_none_is_a_missing_argument() -> None:
+    from gpufleet.gpu_fleet import GpuFleetArgs
+
+    with pytest.raises(InvalidArgumentsError, match="spec: this argument is needed and missing"):
+        declared("x", GpuFleetArgs, {"spec": None})

@@ -100,7 +100,7 @@ DIFFERENT: dict[str, tuple[str, dict[str, Any]]] = {
     "late merge": ("a: 1\n<<: {a: 2}", {"strict": {"a": 1}, "Go": {"a": 2}}),
     "two documents": ("a: 1\n---\nb: 2", {"strict": "one document per file", "Go": {"a": 1}}),
     "unknown tag": ("a: !x 1", {"strict": "constructor for the tag '!x'", "Go": {"a": "1"}}),
-    "tab": ("a:\n\t- b", {"strict": "line 2, column 1: a tab", "Go": "line 2, column 1: found"}),
+    "tab": ("a:\n\t- b", {"strict": "line 2, column 1: a tab", "Go": "line 2, column 1: a tab"}),
 }
 
 

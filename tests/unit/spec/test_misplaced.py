@@ -25,7 +25,7 @@ def spec(pool: dict[str, Any], **head: Any) -> dict[str, Any]:
         (
             {"nodes": {**NODES, "gpus": 4}},
             "pools[0].nodes.gpus",
-            "write `gpusPerNode: 4` beside `nodes`",
+            "write `gpusPerNode: 4` next to `nodes`",
             {"gpusPerNode": 4},
         ),
         (
@@ -52,7 +52,7 @@ def spec(pool: dict[str, Any], **head: Any) -> dict[str, Any]:
         (
             {"nodes": {**NODES, "intent": "training"}},
             "pools[0].nodes.intent",
-            "write it beside `nodes`",
+            "write it next to `nodes`",
             {"intent": "training"},
         ),
         (
@@ -72,9 +72,18 @@ def test_the_fix_names_the_place(
     assert not {code for code in codes if code.startswith("spec-")}
 
 
-def test_a_key_of_the_fleet_in_a_pool_goes_beside_the_pools() -> None:
+def test_a_key_that_the_place_above_has_already_was_not_meant_for_it() -> None:
+    bought = {"capacity": [{"reserved": {"id": "r", "name": "r", "zones": ["a"]}}]}
+    found = {one.path: one for one in compile_data(spec(bought)).findings}
+    known = found["pools[0].capacity[0].reserved.name"]  # the pool has a name
+    assert "the keys are starts, until, id" in known.message
+    assert known.fix == "remove it"
+    assert found["pools[0].capacity[0].reserved.zones"].fix == "write it next to `capacity`"
+
+
+def test_a_key_of_the_fleet_in_a_pool_goes_next_to_the_pools() -> None:
     (found,) = compile_data(spec({"budget": {"usdPerHour": 3}})).findings
-    assert (found.path, found.fix) == ("pools[0].budget", "write it beside `pools`")
+    assert (found.path, found.fix) == ("pools[0].budget", "write it next to `pools`")
 
 
 @pytest.mark.parametrize("word", ["EKS", "Eks"])
