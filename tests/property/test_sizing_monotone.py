@@ -1,6 +1,7 @@
 """Never less memory for more context, batch, precision or parameters, in any request."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.models.architecture import Architecture
-from gpufleet.models.catalogue_models import from_catalogue
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
@@ -25,9 +25,10 @@ from gpufleet_planner.sizing.training_state import (
     Optimizer,
     TrainingPrecision,
 )
+from tests.planner.sizing.measurements import model
 
 CATALOGUE = load()
-MODELS = {name: from_catalogue(row, CATALOGUE.edition) for name, row in CATALOGUE.models.items()}
+MODELS = {name: model(name) for name in CATALOGUE.models}
 WIDER = [(form.name, form.wider) for form in WEIGHT_FORMATS.values() if form.wider]
 
 models = st.sampled_from(list(MODELS.values())) | st.integers(10**7, 10**12).map(
@@ -169,7 +170,9 @@ def test_sharding_conserves(
     parallel = replace(data.draw(spreads(model, training=training)), expert=1)
     whole = weight_bytes(model, WEIGHT_FORMATS["bf16"])
     stages = stage_weights(model, whole, parallel, training=training)
-    copies = (whole.other + whole.replicated) * (parallel.tensor - 1)
+    tower = Fraction(model.tower_parameters * 2)
+    held = whole.other if training else whole.other - tower
+    copies = (held + whole.replicated) * (parallel.tensor - 1)
     if whole.head == 0 and parallel.pipeline > 1 and model.has_head:
         copies += whole.embeddings
     assert sum(stages) * parallel.tensor == (

@@ -205,6 +205,8 @@ class Architecture:
     """Those of them of a vision tower and its projector."""
     image_bytes: int = 0
     """Activations of the vision tower for an image of the largest size; 0: none, or not known."""
+    rotary_bytes: int = 0
+    """Tables of sines and cosines of every position, which vLLM keeps whole on each GPU."""
     stated_parameters: int | None = None
     """Total that is known better than the shape: the difference is put into the feed-forward."""
     stated_active: int | None = None

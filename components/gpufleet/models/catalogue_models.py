@@ -46,13 +46,6 @@ def _release_words(text: str) -> tuple[str, ...]:
     return whole, tuned, _REVISION.sub("", tuned)
 
 
-def from_catalogue(row: Model, edition: str) -> Architecture:
-    """The architecture of one row of an edition."""
-    found = _architecture(row, edition)
-    assert isinstance(found, Architecture), f"{row.name}: {found}"
-    return found
-
-
 def _architecture(row: Model, edition: str) -> Architecture | Finding:
     """The architecture of one row; an error where an overlay's configuration cannot be read."""
     source = f"catalogue {edition}, {row.source.key} of {row.source.date}"

@@ -29,7 +29,11 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     if config.has("compress_ratios", "compress_rates"):
         return _compressed(config, layers)
     full = _latent(config) if latent else read_attention(config, hidden)
-    _refuse_unknown_hybrids(config)
+    if config.has(name := "block_types"):
+        # Their own format names layers: read as plain attention they would give a wrong result.
+        path, family = f"{config.path}{name}", config.text("model_type")
+        found = _finding("config-layer-unknown/mixed", path, family=family, value=name)
+        config.findings.append(found)
     kinds = _kinds(config, layers)
     if len(kinds) != layers:
         config.findings.append(
@@ -121,17 +125,6 @@ def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> lis
         if isinstance(mixer, Attention):
             mixers[index] = replace(mixer, reads_other_cache=True)
     return mixers
-
-
-def _refuse_unknown_hybrids(config: ConfigFields) -> None:
-    """Refuse configurations that name layers without a full cache in their own format: read as
-    plain attention they would give a wrong result."""
-    name, family = "block_types", config.text("model_type")
-    if config.has(name):
-        path = f"{config.path}{name}"
-        config.findings.append(
-            _finding("config-layer-unknown/mixed", path, family=family, value=name)
-        )
 
 
 def _kinds(config: ConfigFields, layers: int) -> list[str]:
@@ -244,3 +237,23 @@ def _latent(config: ConfigFields) -> LatentAttention:
         index_heads=config.number("index_n_heads") or 0,
         index_dim=config.number("index_head_dim") or 0,
     )
+
+
+def rotary_bytes(config: ConfigFields, mixers: set[Mixer]) -> int:
+    """Sines and cosines in 16 bit, one table for layers with the same parameters
+    (vllm-project/vllm @ 072d10a, rotary_embedding/base.py; four times the positions in mrope.py;
+    whole heads in gemma4_rope.py)."""
+    rules = config.part("rope_parameters") or config.part("rope_scaling") or config
+    part = rules.value("partial_rotary_factor") or config.value("partial_rotary_factor")
+    share = part if isinstance(part, int | float) else 1
+    apart = rules.has("sliding_attention") or config.has("rope_local_base_freq", "swa_rope_theta")
+    widths: set[tuple[float, int | None]] = set()
+    for mixer in mixers:
+        if isinstance(mixer, LatentAttention):
+            widths.add((mixer.rope_dim, None))
+        elif isinstance(mixer, Attention):
+            width = config.number("rotary_dim") or share * mixer.head_dim
+            widths.add((width, mixer.window if apart else None))
+    positions = config.number("max_position_embeddings") or 0
+    more = 4 if rules.has("mrope_section") else 1
+    return int(2 * more * positions * sum(width for width, _ in widths))

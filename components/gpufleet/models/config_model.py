@@ -14,7 +14,7 @@ from gpufleet.models.config_blocks import (
     with_parallel_mixers,
 )
 from gpufleet.models.config_fields import ConfigFields, not_understood, parts_not_understood
-from gpufleet.models.config_mixers import read_mixers
+from gpufleet.models.config_mixers import read_mixers, rotary_bytes
 from gpufleet.models.config_quantisation import quantisation_of
 from gpufleet.models.config_stored import expert_format, stored_matrices
 from gpufleet.models.ledger import Basis
@@ -104,6 +104,7 @@ def architecture_from_config(
         causal=not encoder,
         has_head=not encoder and _generates(text, whole),
         other_parameters=other,
+        rotary_bytes=rotary_bytes(text, {mixer for mixer, _ in singles}),
         max_context=text.number("max_position_embeddings", "n_positions", "seq_length"),
     )
     towers = tower_parameters(whole, hidden, count_parameters(model).total, notes)
@@ -195,8 +196,6 @@ def _bert_extras(text: ConfigFields, hidden: int) -> int:
     size = text.number("intermediate_size") or 4 * hidden
     return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)
 
-
-# Parts of a configuration besides its language model: vision towers, projectors, others.
 
 _SMALL = 0.02
 """Part of the language model that a tower of an unknown kind may have: half of it is an error below

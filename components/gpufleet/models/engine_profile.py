@@ -76,18 +76,3 @@ def cache_room(
         # If the rest of the GPU is too small, the first large step fails, not the start.
         left = min(floor(free * fraction) - weights, left)
     return max(left, 0)
-
-
-def cache_rule_text(engine: InferenceEngine, fraction: Fraction, usable_bytes: int) -> str:
-    """The same in words and numbers."""
-    profile, part = profile_of(engine), f"{float(fraction):g}"
-    size = f"{usable_bytes / _GIB:.2f}"
-    if profile.cache_rule is CacheRule.GPU:
-        return (
-            f"{size} x {part} (memory utilisation of the engine) less weights, activations, logits "
-            "and engine"
-        )
-    if profile.cache_rule is CacheRule.LEFT:
-        return f"{part} of what weights, activations, logits and engine leave of {size}"
-    before = profile.before_bytes / _GIB
-    return f"({size} - {before:g} of context) x {part} less weights; the rest holds all else"

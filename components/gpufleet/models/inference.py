@@ -213,18 +213,20 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     alone = parallel.serving_gpus == 1
     own = profile.alone_bytes if serving.graphs else profile.eager_bytes
     engine = own if alone else profile.parallel_bytes
+    tables = model.rotary_bytes if profile.cache_rule is CacheRule.GPU else 0
     graphs = "CUDA context" if alone else "NCCL"
     apart = alone and not serving.graphs and profile.eager_bytes < profile.alone_bytes
     graphs += f"{'' if apart else ' and CUDA graphs'}, {engine / GIB:.1f} GiB"
     graphs += f"; measured: {profile.spread}" if profile.spread else ""
+    graphs += f"; {tables / GIB:.2f} GiB of sines and cosines" if tables else ""
     formula = workspace_formula(tokens, forward, tensor)
     if experts:
         formula += f", and {experts / GIB:.2f} GiB of buffers for experts and indexers"
     return [
         Item("activations", forward + experts, modelled(model.basis), formula),
         Item("logits", logits, modelled(model.basis), warmed),
-        _image_item(model, serving, part, tensor),
-        Item("engine", engine, Basis.ASSUMED, graphs),
+        _image_item(model, serving, part, tensor, forward + experts + logits),
+        Item("engine", engine + tables, Basis.ASSUMED, graphs),
     ]
 
 
@@ -232,15 +234,15 @@ _IMAGE_TOKENS = 16_384
 """Tokens of an image of the largest size."""
 
 
-def _image_item(model: Architecture, serving: Serving, tokens: int, tensor: int) -> Item:
-    """What vLLM keeps after it has run images of the largest size at its start, as many as a step
-    has room for and at least one (`MultiModalBudget`): its logs show the tower's activations beside
-    those of the language model (vllm-project/vllm#52872)."""
+def _image_item(model: Architecture, serving: Serving, tokens: int, tensor: int, own: int) -> Item:
+    """What images of the largest size, as many as a step has room for and at least one
+    (`MultiModalBudget`), take above the language model's `own` pass. vLLM runs one after the other,
+    and keeps only the output of the first (vllm-project/vllm `GPUModelRunner.profile_run`)."""
     profiles = profile_of(serving.engine).cache_rule is CacheRule.GPU
     images = max(tokens // _IMAGE_TOKENS, 1) if profiles else 0
     size = ceil(Fraction(images * model.image_bytes, tensor))
-    text = f"{images} of {_IMAGE_TOKENS} tokens in the vision tower / {tensor}"
-    return Item("images", size, Basis.ASSUMED, text)
+    text = f"{images} of {_IMAGE_TOKENS} tokens in the vision tower / {tensor}, above that"
+    return Item("images", max(size - own, 0), Basis.ASSUMED, text)
 
 
 def _sampler(

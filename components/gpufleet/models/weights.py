@@ -24,7 +24,7 @@ class WeightBytes:
     embeddings: Fraction
     head: Fraction
     other: Fraction
-    """Vision tower and similar parts: every GPU of the first stage may hold all of them."""
+    """Vision tower and similar parts, on the GPUs of the first stage."""
     working_copy: Fraction
     """bitsandbytes' dequantised matrix: once per GPU, never divided."""
 
@@ -89,15 +89,18 @@ def stage_weights(
     """Stored bytes on one GPU of each pipeline stage.
 
     Layers are spread by number, so stages of a model with unequal layers are averages. Tensor ranks
-    divide matrices, embeddings and head; expert ranks divide the experts only. In training the
-    expert ranks come on top of the tensor ranks, in serving they are the same GPUs.
+    divide matrices, embeddings and head, in serving a vision tower too (vllm-project/vllm
+    config/multimodal.py, `mm_encoder_tp_mode`); expert ranks divide the experts only. In training
+    the expert ranks come on top of the tensor ranks, in serving they are the same GPUs.
     """
     tensor = parallel.tensor
     ranks = tensor * parallel.expert if training else max(tensor, parallel.expert)
     divided = (weights.layers - weights.replicated) / tensor
     per_layer = (divided + weights.replicated + weights.experts / ranks) / model.layers
     stages = [layers * per_layer for layers in stage_layers(model.layers, parallel.pipeline)]
-    stages[0] += weights.embeddings / tensor + weights.other
+    tower = Fraction(model.tower_parameters, max(model.other_parameters, 1)) * weights.other
+    kept = 1 if training else tensor
+    stages[0] += weights.embeddings / tensor + weights.other - tower + tower / kept
     stages[-1] += weights.head / tensor
     if weights.head == 0 and len(stages) > 1 and model.has_head:
         # A tied head on another stage is a second copy of the embeddings.

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from gpufleet.models.architecture import Architecture
-from gpufleet.models.engine_profile import InferenceEngine, cache_rule_text, memory_fraction
+from gpufleet.models.engine_profile import InferenceEngine, memory_fraction, profile_of
 from gpufleet.models.inference import CUDA_CONTEXT, Serving
 from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import GIB, Basis, modelled, weakest
@@ -24,7 +24,7 @@ from gpufleet_planner.sizing.serving_rates import mean_prompt, serving_replica
 from gpufleet_planner.sizing.throughput import embedding_speed
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import training_speed
-from gpufleet_planner.tables import WRITTEN, matching, row_of, table
+from gpufleet_planner.tables import WRITTEN, matching, row_of, table, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,10 @@ def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> dict
 def _taken(serving: Serving, device: Device, parallel: Parallelism) -> str:
     if serving.engine is InferenceEngine.TRANSFORMERS:
         return "usable memory less everything but the cache"
-    usable = device.usable_bytes
-    part = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
-    return cache_rule_text(serving.engine, part, usable)
+    usable, profile = device.usable_bytes, profile_of(serving.engine)
+    part = float(memory_fraction(serving.engine, serving.utilisation, usable, parallel))
+    facts = {"usable": usable, "part": part, "before": profile.before_bytes / GIB}
+    return next(texts(f"room/{profile.cache_rule.value}", facts))
 
 
 def _shares(device: Device) -> dict[str, str]:

@@ -139,7 +139,7 @@ def _in_blocks(layout: BlockLayout, serving: Serving, left: int) -> CacheCapacit
     each = layout.needed(serving.kept_tokens, in_flight)
     needed = ceil(longest * layout.page_bytes)
     sequences = blocks // each if blocks >= longest else 0
-    states = blocks if layout.has_states else None
+    states = blocks if any(kind.state_bytes for kind, _ in layout.groups) else None
     most = serving.context if sequences else layout.longest(left, serving.context, in_flight)
     return CacheCapacity(left, layout.tokens(left), sequences, states, needed, most)
 

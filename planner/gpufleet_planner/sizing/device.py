@@ -1,6 +1,7 @@
 """The device of a workload: a whole GPU, a MIG slice, an MPS share or a time slice.
 
-Memory is usable memory: what the driver reports for a GPU, what `nvidia-smi` reports for a slice.
+Memory is usable memory: what CUDA gives a process on a GPU (`data/cuda_memory.csv`; else what the
+driver reports), what `nvidia-smi` reports for a slice.
 Speed is a share of the board's rates: a slice has its own multiprocessors and memory channels, MPS
 and time-slicing share them.
 """
@@ -13,7 +14,7 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, findings_in
-from gpufleet.models.ledger import Basis
+from gpufleet.models.ledger import GIB, Basis
 from gpufleet.partition.grant import Division, Grant, grant, slice_parts
 from gpufleet_planner.tables import row_of
 
@@ -125,6 +126,7 @@ def whole_gpu(gpu: Gpu, board: str | None = None) -> Device | Finding:
         return _finding("gpu-vendor-unsupported", value=gpu.key, vendor=gpu.vendor)
     if gpu.memory_bytes is None:
         return _finding("gpu-memory-unknown", value=gpu.key)
+    usable = row_of("cuda_memory", gpu=gpu.key)["gib"]
     name = board or next(iter(gpu.rates), "")
     if board is not None and board not in gpu.rates:
         return _finding(
@@ -135,7 +137,7 @@ def whole_gpu(gpu: Gpu, board: str | None = None) -> Device | Finding:
         )
     return Device(
         gpu=gpu,
-        grant=grant(gpu, 1),
+        grant=grant(gpu, 1, device_bytes=round(float(usable) * GIB) if usable else None),
         kind=DeviceShare.WHOLE,
         label=gpu.key,
         # The overheads of engines were measured on NVIDIA's drivers.
@@ -174,7 +176,7 @@ def mig_slice(
     findings: list[Finding] = []
     own, basis = grant(gpu, 1, profile=found.name), Basis.MEASURED
     if own.memory_bytes is None:
-        even = Fraction(base.usable_bytes * found.memory_slots, gpu.mig.memory_slots)
+        even = Fraction((gpu.memory_bytes or 0) * found.memory_slots, gpu.mig.memory_slots)
         memory, basis = int(even * _SLICE_MEMORY), Basis.ASSUMED
         own = grant(gpu, 1, profile=found.name, device_bytes=memory)
         findings.append(
@@ -248,7 +250,9 @@ def time_slice(device: Device, replicas: int) -> Device | Finding:
 
 
 def _divided(device: Device, division: Division) -> Grant:
-    profile, memory = device.grant.profile, device.usable_bytes
+    # Clients and time slices divide what the driver reports.
+    profile = device.grant.profile
+    memory = device.usable_bytes if profile else device.gpu.memory_bytes
     return grant(device.gpu, 1, profile=profile, device_bytes=memory, division=division)
 
 

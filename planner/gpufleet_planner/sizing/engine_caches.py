@@ -97,11 +97,6 @@ class BlockLayout:
         each = min((each for kind, each in self.groups if not kind.state_bytes), default=0)
         return self.blocks(cache_bytes) // len(self.groups) * each
 
-    @property
-    def has_states(self) -> bool:
-        """Whether sequences hold a state of constant size, each in its own block."""
-        return any(kind.state_bytes for kind, _ in self.groups)
-
 
 def block_layout(
     model: Architecture, cache: KvFormat, parallel: Parallelism

@@ -6,13 +6,14 @@ import pytest
 
 from gpufleet.catalogue import Model, load
 from gpufleet.models.architecture import LinearMixer
-from gpufleet.models.catalogue_models import find_catalogue_model, from_catalogue
+from gpufleet.models.catalogue_models import find_catalogue_model
 from gpufleet.models.config_model import architecture_from_config
 from gpufleet.models.config_quantisation import stored_format
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
 from tests.data.test_model_sizes import CONFIGS
+from tests.planner.sizing.measurements import model as catalogue_model
 
 CATALOGUE = load()
 ROWS = list(CATALOGUE.models.values())
@@ -46,7 +47,7 @@ def test_there_are_models_of_the_last_year() -> None:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_shape_gives_the_published_parameters(name: str) -> None:
-    model = from_catalogue(CATALOGUE.model(name), "2026.11")
+    model = catalogue_model(name)
     counted = count_parameters(replace(model, stated_parameters=None, stated_active=None))
     total, active = PUBLISHED[name]
     assert counted.total / 1e9 == pytest.approx(total, rel=0.011)
@@ -71,7 +72,7 @@ def test_every_one_is_found_by_the_names_of_the_hub_and_sized(row: Model) -> Non
 def test_layers_with_a_state_are_told_from_those_with_a_cache(
     name: str, caching: int, layers: int
 ) -> None:
-    model = from_catalogue(CATALOGUE.model(name), "2026.11")
+    model = catalogue_model(name)
     states = sum(g.count for g in model.groups if isinstance(g.mixer, LinearMixer))
     assert (model.layers - states, model.layers) == (caching, layers)
 
