@@ -49,12 +49,23 @@ ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "tests" / "data" / "engine_starts.csv"
 
 
-WHOLE = {("Qwen/Qwen3.8-27B", form): "Qwen/Qwen3.5-27B" for form in ("bf16", "fp8", "nvfp4")}
+WHOLE = {
+    ("Qwen/Qwen3.8-27B", form): "Qwen/Qwen3.5-27B" for form in ("bf16", "fp8", "nvfp4", "awq-int4")
+}
 """The stored configuration is of the language model alone. Qwen3.5-27B is equal to it, and has the
 vision tower."""
-STORED = {"the same pull request, NVFP4": 26_381_249_312}
+STORED = {
+    "the same pull request, NVFP4": 26_381_249_312,
+    "notes of 2026-09-14: Qwen3.8-27B-AWQ-INT4 on one A100 of 40 GB": int(19.57 * GIB),
+    "notes of 2026-08-15: Qwen3.8-27B-NVFP4 on one RTX 5090, eager": int(21.81 * GIB),
+    "the same notes, a shorter context": int(21.81 * GIB),
+    "the same notes, with graphs: out of memory when they are profiled": int(21.81 * GIB),
+    "Muse-Glimmer-30B-FP8-block on one L40S, README of 2026-08-17, 32.39 GiB loaded": int(
+        32.1 * GIB
+    ),
+}
 """Source of a start -> bytes of its checkpoint, where the format is not that of all its matrices:
-vllm-project/recipes @ 015a26c, models/Qwen/Qwen3.8-27B.yaml."""
+vllm-project/recipes @ 015a26c, models/Qwen/Qwen3.8-27B.yaml, and what the reports say."""
 LATER = 110
 """Starts that were written down before the room at worst was fitted: none after them is used."""
 SHARED = ("119.7", "121.7")
