@@ -9,8 +9,10 @@ them: 11 verdicts and 7 of 12 rooms were right, none too large. 16 more likewise
 7 of 11 rooms; a seventeenth, whose report contradicts itself, was left out. Of ten more, computed
 once: 10 verdicts, 5 of 9 rooms, one 13 % too large. Of 14 more, computed once: 13 verdicts, 10 of
 14 rooms, three 13 to 41 % too large; a fifteenth, whose weights and cache are more than its part
-of the GPU, was left out. The last six were written down after the room at worst was fitted, and
-computed once: 6 verdicts, 5 of 6 rooms, none too large, and no room at worst.
+of the GPU, was left out. Six more were written down after the room at worst was fitted, and
+computed once: 6 verdicts, 5 of 6 rooms, none too large, and no room at worst. Eleven more likewise:
+10 verdicts, 7 of 10 rooms, one 16 % too large and its room at worst 11 %; a twelfth is of a model
+without a formula.
 """
 
 import csv
@@ -60,9 +62,6 @@ STORED = {
     "notes of 2026-08-15: Qwen3.8-27B-NVFP4 on one RTX 5090, eager": int(21.81 * GIB),
     "the same notes, a shorter context": int(21.81 * GIB),
     "the same notes, with graphs: out of memory when they are profiled": int(21.81 * GIB),
-    "Muse-Glimmer-30B-FP8-block on one L40S, README of 2026-08-17, 32.39 GiB loaded": int(
-        32.1 * GIB
-    ),
 }
 """Source of a start -> bytes of its checkpoint, where the format is not that of all its matrices:
 vllm-project/recipes @ 015a26c, models/Qwen/Qwen3.8-27B.yaml, and what the reports say."""
@@ -190,17 +189,18 @@ def fits_but(starts: list[Start], verdict: str) -> list[str]:
 
 
 def test_the_verdict_is_that_of_the_engine() -> None:
-    """106 of 116: 32 of the first 35, 20 of the next 23, 11 of 12, 14 of 16, 10 of 10, 13 of 14,
-    the last 6. Called fitting where it is refused: MiniMax-M2.7 on two DGX Spark; one under WSL,
-    which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on RTX PRO 6000 in a recipe, whose build of
-    vLLM keeps 6 to 7 GiB more than the release with its number (in BF16, with the defaults, its
-    blocks are right); Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB; three that were out of
-    memory after the cache had its room, of which two in releases that kept none for graphs. One
-    that starts is refused, on a DGX Spark. What DeepSeek-V4 takes is not known."""
+    """116 of 127: 32 of the first 35, 20 of the next 23, 11 of 12, 14 of 16, 10 of 10, 13 of 14,
+    6 of 6, the last 10 of 11. Called fitting where it is refused: MiniMax-M2.7 on two DGX Spark;
+    one under WSL, which keeps 2 GiB; Qwen3.8-27B with 1,024 sequences on RTX PRO 6000 in a recipe,
+    whose build of vLLM keeps 6 to 7 GiB more than the release with its number (in BF16, with the
+    defaults, its blocks are right); Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB; three that
+    were out of memory after the cache had its room, of which two in releases that kept none for
+    graphs. Two that start are refused, on a DGX Spark and an RTX 5090. What DeepSeek-V4 takes is
+    not known."""
     right = [one for one in STARTS if one.verdict == one.row["verdict"]]
-    assert len(STARTS) == 116
-    assert len(right) >= 106
-    assert sum(one in right for one in STARTS[35:]) >= 74
+    assert len(STARTS) == 127
+    assert len(right) >= 116
+    assert sum(one in right for one in STARTS[35:]) >= 84
     assert fits_but(list(STARTS), "refused") == [
         "vllm MiniMaxAI/MiniMax-M2.7 2x121.7 0.8",
         "vllm nvidia/Qwen3.6-35B-A3B-NVFP4 1x31.84 0.8",
@@ -214,11 +214,11 @@ def test_the_verdict_is_that_of_the_engine() -> None:
 
 
 def test_a_start_that_the_room_does_not_decide_is_said() -> None:
-    """Fifteen of the 85 that are computed to fit on GPUs that are sized, with four of the seven
+    """17 of the 93 that are computed to fit on GPUs that are sized, with four of the seven
     that do not. The three without a note were out of memory after the cache had its room."""
     fits = [one for one in SIZED if one.verdict == "fits"]
     noted = [one for one in fits if unsure(one.model, one.serving, one.worst) is not None]
-    assert (len(fits), len(noted)) == (85, 15)
+    assert (len(fits), len(noted)) == (93, 17)
     bold = [one for one in fits if one not in noted]
     assert fits_but(bold, "refused") == [
         "vllm GLM-4.7 4xRTX-PRO-6000-BLACKWELL-96GB 0.9",
@@ -228,10 +228,10 @@ def test_a_start_that_the_room_does_not_decide_is_said() -> None:
 
 
 def test_the_room_is_that_of_the_engine() -> None:
-    """Within 10 % in 67 of 96. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
-    experts in steps of 32,768 and 65,536 tokens, of a room of 0.18 GiB, and of two models in AWQ on
-    an RTX 5090, whose other options are not known."""
-    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 67
+    """Within 10 % in 79 of 107. More than 20 % too much on DGX Spark (MiniMax-M2.7), under WSL, for
+    experts in steps of 32,768 and 65,536 tokens, of rooms of 0.18 and 0.80 GiB, and of two
+    models in AWQ on an RTX 5090, whose other options are not known."""
+    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 79
     large = [one for one in KNOWN if one.by > 1.1]
     assert {one.row["model"] for one in large if one.by > 1.2} == {
         "MiniMaxAI/MiniMax-M2.7",
@@ -241,21 +241,23 @@ def test_the_room_is_that_of_the_engine() -> None:
         "Qwen2.5-14B",
         "Qwen3-14B",
         "Qwen3-32B",
+        "Qwen/Qwen3.5-9B",
         "Qwen/Qwen3-235B-A22B-FP8",
     }
-    assert len(large) == 18
+    assert len(large) == 20
 
 
 def test_the_room_at_worst_is_no_larger_than_the_engine_s() -> None:
-    """At most 1 % above it in 88 starts on GPUs that are sized, 35 of them in no fit, of which the
-    last six were written down after it. The median is 14 % less than the engine had; eight are less
-    than half."""
+    """At most 2 % above it in 98 starts on GPUs that are sized, 45 of them in no fit, but for one:
+    1,024 sequences of vLLM 0.14, whose logits took 38 B where 15 are counted (docs/sizing.md).
+    The median is 13 % less than the engine had; nine are less than half."""
     sized = [one for one in KNOWN if one in SIZED]
     by = sorted(one.worst_by for one in sized)
-    assert len(by) == 88
-    assert by[-1] <= 1.01
-    assert by[44] >= 0.85
-    assert sum(one < 0.5 for one in by) == 8
+    assert len(by) == 98
+    assert by[-2] <= 1.02
+    assert by[-1] <= 1.12
+    assert by[49] >= 0.85
+    assert sum(one < 0.5 for one in by) == 9
 
 
 def test_the_doubt_is_fitted_by_its_script() -> None:
@@ -279,12 +281,11 @@ def test_the_longest_context_is_near_what_the_engine_names(start: Start) -> None
 
 
 def test_blocks_of_states_are_counted_as_vllm_counts_them() -> None:
-    """3 % fewer on H100, 6 % on L40S, 1 % on an RTX PRO 6000; up to 22 % more there in a recipe.
-    Where less than 2 GiB are left, 30 and 61 % fewer."""
+    """1 % fewer on H100 and L40S, 1 % more on an RTX PRO 6000; up to 25 % more there in a recipe.
+    Where less than 5 GiB are left, 13 and 17 % more, and none where the engine had 134."""
     named = [one for one in STARTS if one.row["blocks"] and one.row["weights"] != "nvfp4"]
-    large = [one for one in named if one.room.cache_bytes > 2 * GIB]
-    assert (len(named), len(large)) == (8, 6)
-    assert all((one.room.state_blocks or 0) <= int(one.row["blocks"]) for one in named[6:])
+    large = [one for one in named if one.room.cache_bytes > 5 * GIB]
+    assert (len(named), len(large)) == (8, 5)
     for one in large:
-        rel = 0.23 if one.row["release"] == "0.27" else 0.06
+        rel = 0.26 if one.row["release"] == "0.27" else 0.02
         assert one.room.state_blocks == pytest.approx(int(one.row["blocks"]), rel=rel)
