@@ -48,16 +48,41 @@ CLAIMS = (
     *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
     *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
 )
-READERS = (
-    *("gpufleet/contract/", "gpufleet/cluster/", "gpufleet/rules/", "gpufleet/documents/"),
-    *("gpufleet/findings/", "gpufleet/catalogue/", "gpufleet/partition/", "gpufleet/models/"),
+ROWS = ("gpufleet/catalogue/", "gpufleet/models/", "gpufleet/partition/")
+"""Tables of machines, GPUs and models, and what is computed of them."""
+MODEL = (
+    *("gpufleet/cluster/", "gpufleet/rules/", "gpufleet/contract/*.py"),
+    "gpufleet/contract/programs/",
 )
-"""What the policies and the planner read of the core: layers below the platforms."""
-POLICIES = ("policies/", "tests/policies/", *READERS)
-PLANNER = ("planner/", "tests/planner/", "gpufleet/cost/", *READERS)
+"""Facts of a cluster, and the relations between them."""
+POLICIES = (
+    "gpufleet_policies/",
+    "policies/__main__.py",
+    "gpufleet/documents/",
+    "gpufleet/contract/schemas/",
+    *MODEL,
+)
+"""What the rules judge, and how it is read. After a change of `ROWS`, or of what a finding is, a
+part of the cases is enough: each of them goes through it."""
+FRONTS = (
+    *("gpufleet_policies/fronts/", "gpufleet_policies/readers/", "gpufleet_policies/commands/"),
+    *("gpufleet/documents/", "tests/policies/differential/"),
+)
+"""Where `check`, `audit` and the pack differ."""
+PACK = (
+    *("gpufleet_policies/fronts/crossguard*.py", "gpufleet_policies/fronts/settings_file.py"),
+    *("gpufleet_policies/pack_files/", "gpufleet_policies/pack_folder.py"),
+    *("gpufleet_policies/rules/*.py", "gpufleet_policies/readers/pulumi_*.py", *EQUIPMENT),
+)
+"""How the engine runs the pack; what its rules say is tested without one."""
+PLANNER = ("gpufleet_planner/", "gpufleet/cost/", *ROWS)
+"""What a plan is computed from. The planner imports no relation and no reader: the declarations
+that it writes are compiled and audited as others are."""
+PACKING = ("gpufleet_planner/", "tests/planner/trace/")
+"""Algorithms that must be good whatever the rows of the catalogue are."""
 FLEETS = (
     *("gpufleet/spec/", "gpufleet/fleet/", "gpufleet/platforms/", "gpufleet/render/"),
-    *("tests/property/", *READERS),
+    *("gpufleet/catalogue/", "gpufleet/partition/", "tests/property/", *MODEL),
 )
 """From a declaration to its files."""
 COMMAND_LINE = ("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_policies/fronts/")
@@ -165,14 +190,14 @@ ON_CHANGE: dict[str, Rested] = {
         (*PLANNER, *EQUIPMENT), "planner/explanation/test_explanation.py"
     ),
     **{
-        f"engine/test_policies.py::test_{name}": Rested(POLICIES, "engine/test_policies.py")
+        f"engine/test_policies.py::test_{name}": Rested(PACK, "engine/test_policies.py")
         for name in (
             "a_remediated_resource_shows_the_change_in_the_preview",
             "levels_come_from_the_policy_configuration",
             "a_misspelt_rule_in_the_configuration_is_refused",
         )
     },
-    "engine/test_pack_by_the_engine.py": Rested(POLICIES, "engine/test_policies.py"),
+    "engine/test_pack_by_the_engine.py": Rested(PACK, "engine/test_policies.py"),
     "engine/test_tested_nodes.py": Rested(
         ("fleet/acceptance.py", "addons/acceptance.py", "render/acceptance*.py", *EQUIPMENT),
         "unit/render/test_acceptance_scripts.py",
@@ -204,7 +229,8 @@ ON_CHANGE: dict[str, Rested] = {
     },
     **{
         f"policies/differential/test_fronts.py::test_every_{name}": Rested(
-            POLICIES, "policies/differential/test_fronts.py"
+            (*FRONTS, "rules/rules.jsonl", "tests/policies/configurations/"),
+            "policies/differential/test_fronts.py",
         )
         for name in ("listed_difference_is_there", "rule_is_reported_by_every_front")
     },
@@ -239,9 +265,9 @@ ON_CHANGE: dict[str, Rested] = {
             "no_process_outlives_a_program_that_was_killed",
         )
     },
-    "planner/rightsize/test_truth.py": Rested(PLANNER, "planner/rightsize/test_command.py"),
+    "planner/rightsize/test_truth.py": Rested(PACKING, "planner/rightsize/test_command.py"),
     **{
-        f"planner/{name}": Rested(PLANNER, "planner/test_choice.py")
+        f"planner/{name}": Rested(PACKING, "planner/test_choice.py")
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
     "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
@@ -258,8 +284,12 @@ ON_CHANGE: dict[str, Rested] = {
 """Tests that do not run with a commit that changes none of their sources."""
 SWEEPS: dict[str, tuple[str, ...] | None] = {
     "data/": ("gpufleet/catalogue/", "gpufleet/models/", "tests/data/", "tools/catalogue/"),
-    "planner/": PLANNER,
-    "policies/": POLICIES,
+    "planner/": ("tests/planner/", *PLANNER),
+    "policies/": ("tests/policies/", *POLICIES),
+    "policies/doctor/": (
+        *("gpufleet_policies/doctor/", "gpufleet_policies/readers/", "tests/policies/doctor/"),
+        *("gpufleet/contract/", "gpufleet/documents/"),
+    ),
     "policies/differential/test_fronts.py": None,
     "tools/": ("tools/", "gpufleet/catalogue/"),
     "vcenter/": ("sandbox/", *VCENTER),
@@ -267,7 +297,7 @@ SWEEPS: dict[str, tuple[str, ...] | None] = {
     "unit/change/": ("gpufleet/change/", *FLEETS),
     "unit/cli/": COMMAND_LINE,
     "unit/components/": ("components_base/", "gpufleet/addons/", "gpufleet/arguments/", *FLEETS),
-    "unit/contract/": READERS,
+    "unit/contract/": ("gpufleet/contract/", "gpufleet/documents/", *ROWS, *MODEL),
     "unit/platforms/": FLEETS,
     "unit/preflight/": ("platforms/accounts/", *FLEETS),
     "unit/render/": FLEETS,

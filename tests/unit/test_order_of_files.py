@@ -95,7 +95,7 @@ class Item:
         ((), True, 2),
         (("docs/index.md",), True, 2),
         (("policies/gpufleet_policies/rules/registry.py",), False, 8),
-        (("tests/policies/test_cases.py",), False, 8),
+        (("tests/policies/test_cases.py",), True, 8),
         (("tests/corpus/test_jury.py",), False, 2),
         (None, False, 8),  # Git does not know
     ],

@@ -23,10 +23,10 @@ def test_size_imports_no_declaration() -> None:
 
 
 def cpu_seconds(*arguments: str) -> float:
-    """Least processor time of five runs of Python, which may keep what it compiled."""
+    """Least processor time of three runs of Python, which may keep what it compiled."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     seconds: list[float] = []
-    for _ in range(5):
+    for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, *arguments], capture_output=True, check=True, env=kept)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -4,10 +4,10 @@ All case tables of the rules run through all three. Allowed differences are list
 CrossGuard's wire format has a separate test, tests/policies/test_fronts_agree.py.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,14 +21,21 @@ from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.rules.registry import all_rules
 from tests.examples import ALL as EVERYTHING
 from tests.examples import sweep
-from tests.on_change import POLICIES
+from tests.on_change import FRONTS
 from tests.policies.differential.fronts import Answers, Said, answers
 from tests.policies.differential.samples import Sample, samples
 
 ALL = [one for one in samples() if EVERYTHING or not one.is_mended]
-GROUPS: dict[str, list[Sample]] = defaultdict(list)
-for _sample in sweep(ALL, *POLICIES):
-    GROUPS[_sample.group].append(_sample)
+RULES = ("gpufleet_policies/rules/", "tests/policies/cases/")
+CONFIGURATIONS = (
+    *("gpufleet_policies/configurations/", "tests/policies/configurations/"),
+    *("gpufleet/contract/programs/", "gpufleet/contract/schemas/"),
+)
+GROUPS: dict[str, Sequence[Sample]] = {
+    group: sweep(list(of_group), *FRONTS, *(RULES if group == "policies" else CONFIGURATIONS))
+    for group, of_group in groupby(ALL, key=lambda one: one.group)
+}
+"""All samples of a group where the fronts, its rules or its samples have changed, else a part."""
 
 
 @cache
