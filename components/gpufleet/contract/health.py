@@ -1,6 +1,8 @@
 """Programs that detect and repair broken nodes: actions, limits, and waiting times."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 MANAGED_LABEL = "k8saas.nvidia.com/ManagedByNVSentinel"
 """Node label whose value `false` excludes a node from NVSentinel (NVIDIA/NVSentinel 073b2f4
@@ -36,14 +38,5 @@ class Repairer:
         return -(-nodes * self.fixed_percent // 100)
 
 
-NVSENTINEL = Repairer(
-    who="NVSentinel",
-    watches="XID, ECC, thermal and NVLink faults by DCGM every 15 seconds, and the kernel's log",
-    repairs="cordons the node, drains it, then restarts or ends the machine",
-    cannot="keep a floor for each pool: its circuit breaker counts GPU nodes of the whole cluster "
-    "in 24 hours, and a person must reset it",
-    after="no waiting time for fatal faults; pods get up to 60 minutes, a restart up to 25",
-    keeps="half of the cluster's GPU nodes",
-    source="NVIDIA/NVSentinel 073b2f4 distros/kubernetes/nvsentinel/values-full.yaml",
-    sets_floor=True,
-)
+_FACTS = Path(__file__).with_name("nvsentinel.json").read_text(encoding="utf-8")
+NVSENTINEL = Repairer(**json.loads(_FACTS))

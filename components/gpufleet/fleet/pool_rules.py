@@ -1,7 +1,9 @@
 """Settings that a pool may use on its platform, and the labels and taints that it may set."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, findings_in, rules_in, warning
@@ -16,20 +18,15 @@ from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-RESERVED_PREFIXES = (
-    "nvidia.com/",
-    "gpufleet.dev/",
-    "sandbox.gpufleet.dev/",
-    "karpenter.sh/",
-    "karpenter.k8s.aws/",
-    "kubernetes.io/",
-    "node-role.kubernetes.io/",
-    "topology.kubernetes.io/",
-    "cloud.google.com/",
-    "eks.amazonaws.com/",
-    "k8s.amazonaws.com/",
-)
+_LABELS = read_rows(Path(__file__).parent, "reserved_labels")
+RESERVED_PREFIXES = tuple(row["prefix"] for row in _LABELS if "prefix" in row)
 """Label prefixes that gpufleet, the operators or the platform write."""
+WELL_KNOWN = frozenset(row["label"] for row in _LABELS if "label" in row)
+"""Labels of Kubernetes' own domains that a kubelet sets on its own node. With any other it ends
+at once: "unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels"
+(kubernetes/kubernetes `cmd/kubelet/app/options/options.go`, ValidateKubeletFlags;
+`staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`, read 2026-11-28). Their values follow
+from the machine."""
 
 
 def validate(
@@ -235,26 +232,6 @@ def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
         )
 
 
-WELL_KNOWN = frozenset(
-    {
-        "beta.kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type",
-        "beta.kubernetes.io/os",
-        "failure-domain.beta.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone",
-        "kubernetes.io/arch",
-        "kubernetes.io/hostname",
-        "kubernetes.io/os",
-        "node.kubernetes.io/instance-type",
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-    }
-)
-"""Labels of Kubernetes' own domains that a kubelet sets on its own node. With any other it ends
-at once: "unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels"
-(kubernetes/kubernetes `cmd/kubelet/app/options/options.go`, ValidateKubeletFlags;
-`staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`, read 2026-11-28). Their values follow
-from the machine."""
 OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
 """Domains, with their subdomains, of which it sets every label."""
 _KUBERNETES = ("kubernetes.io", "k8s.io")

@@ -9,20 +9,6 @@ from gpufleet.components_base.answers import Answers, CannotAskError, MissingErr
 from gpufleet.installation import install_command
 from gpufleet.platforms.accounts.client import Client, RefusedError
 
-DENIED = frozenset(
-    {
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthFailure",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "UnauthorizedOperation",
-        "UnrecognizedClientException",
-    }
-)
-"""Error codes for a missing permission."""
-
 
 class AwsClient(Client):
     """Clients of one region, created on first use; answers have all their pages."""
@@ -55,7 +41,7 @@ class AwsClient(Client):
         except ClientError as problem:
             error: dict[str, Any] = dict(problem.response.get("Error", {}))
             code = str(error.get("Code", ""))
-            if code not in DENIED and ("NotFound" in code or "NoSuch" in code):
+            if "NotFound" in code or "NoSuch" in code:
                 raise MissingError(str(error.get("Message", code))) from None
             raise RefusedError(f"AWS answered {code}", f"allow {permission}") from None
         except BotoCoreError as problem:

@@ -7,8 +7,10 @@ Quotas instead, which the Compute API does not show.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.components_base.answers import Answers
 from gpufleet.findings import findings_in, rules_in
 from gpufleet.fleet.model import Fleet, Pool
@@ -16,15 +18,8 @@ from gpufleet.platforms.accounts.google_client import GoogleClient
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-METRICS = {
-    "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
-    "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
-    "nvidia-l4": "NVIDIA_L4_GPUS",
-    "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
-    "nvidia-tesla-v100": "NVIDIA_V100_GPUS",
-    "nvidia-tesla-p100": "NVIDIA_P100_GPUS",
-    "nvidia-tesla-p4": "NVIDIA_P4_GPUS",
-}
+_FOLDER = Path(__file__).parent
+METRICS = {row["accelerator"]: row["metric"] for row in read_rows(_FOLDER, "gpu_quotas")}
 """Accelerator type -> regional quota of on-demand GPUs."""
 
 PREEMPTIBLE = "PREEMPTIBLE_"

@@ -27,14 +27,8 @@ KUBERNETES = "[settings.kubernetes]"
 FAMILY = "bottlerocket-nvidia"
 """Prefix of the keys of its images with a device plugin."""
 
-MIG_MODELS = {
-    "A30-24GB": "a30.24gb",
-    "A100-40GB": "a100.40gb",
-    "A100-80GB": "a100.80gb",
-    "H100-80GB": "h100.80gb",
-    "H200-141GB": "h200.141gb",
-}
-"""GPU of the catalogue -> its name in `settings.kubelet-device-plugins.nvidia.mig.profile`."""
+MIG_MODELS = ("A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H200-141GB")
+"""GPUs that it partitions, by their names in the catalogue."""
 
 _RELEASE = re.compile(r"^([0-9]+)\.([0-9]+)\.")
 
@@ -146,5 +140,6 @@ def bottlerocket_settings(pool: Pool) -> list[str]:
         ]
     if sharing.mig is not None:
         (profile,) = {name for layout in sharing.mig.layouts for name in layout.devices}
-        lines += ["", f"[{plugin}.mig.profile]", f'"{MIG_MODELS[pool.gpu.key]}" = "{profile}"']
+        model = pool.gpu.key.lower().replace("-", ".")  # a100.40gb
+        lines += ["", f"[{plugin}.mig.profile]", f'"{model}" = "{profile}"']
     return lines

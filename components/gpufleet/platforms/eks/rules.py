@@ -246,18 +246,6 @@ def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 
 # Findings about pools that Karpenter provisions.
 
-OWN_LABELS = (
-    "node.kubernetes.io/instance-type",
-    "karpenter.sh/capacity-type",
-    "karpenter.sh/nodepool",
-    "karpenter.k8s.aws/ec2nodeclass",
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
-    "kubernetes.io/hostname",
-    "topology.kubernetes.io/zone",
-)
-"""Labels whose requirement follows from the pool, or that Karpenter reserves."""
-
 
 def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """All findings about Karpenter's pools. Helm installs the folder `crds` of a chart once, and
@@ -297,7 +285,6 @@ def _validate_pool(pool: Pool, options: KarpenterPoolOptions) -> Iterator[Findin
             f"{pool.path}.karpenter.requirements[{index}]",
             pool=pool,
             wanted=wanted,
-            own=OWN_LABELS,
             auto=auto,
             prefixes=[prefix],
             labels=labels,
