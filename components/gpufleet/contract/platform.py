@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-from gpufleet.contract.platform_facts import PlatformFacts
+from gpufleet.contract.platform_facts import PlatformFacts, platform_facts
 from gpufleet.spec.base import Platform
 
 
@@ -23,13 +23,14 @@ class PlatformValue:
     name: Platform
     """Its name in declarations."""
     package: str
-    """Package with the modules `facts`, `platform` and `components`; optionally `artefacts`
-    (files), `adoption` (import) and `preflight` (checks of the account)."""
+    """Package with `facts.json` and the modules `platform` and `components`; optionally `facts`,
+    `artefacts` (files), `adoption` (import) and `preflight` (checks of the account)."""
 
     @property
     def facts(self) -> PlatformFacts:
-        """Facts of the platform, as plain data."""
-        return self.module("facts").FACTS
+        """Facts of the platform, as plain data: of its module `facts`, if functions compute some,
+        else of its file `facts.json` alone."""
+        return self.module("facts").FACTS if self.has("facts") else _facts(self.package)
 
     @cache  # noqa: B019  there are a few values, for the whole run
     def module(self, half: str) -> ModuleType:
@@ -50,6 +51,11 @@ class PlatformValue:
 def _named(package: str, half: str) -> str | None:
     names = (f"{one}.{half}" for one in (package, package.rpartition(".")[0]))
     return next((name for name in names if find_spec(name) is not None), None)
+
+
+@cache
+def _facts(package: str) -> PlatformFacts:
+    return platform_facts(str(import_module(package).__file__))
 
 
 Platforms = Mapping[Platform, PlatformValue]

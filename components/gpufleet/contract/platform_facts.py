@@ -1,8 +1,9 @@
 """Plain facts of a platform for rules, renderers, planner and policies.
 
-Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`, from the file
-`facts.json` next to it, whose `notes` have remarks and sources by key. Values that are computed
-from a pool or a fleet are methods of `PlatformRules` (`gpufleet.fleet.platform_rules`).
+Each platform folder has one `PlatformFacts`, from its file `facts.json`, whose `notes` have remarks
+and sources by key; where functions compute some of them, it is `FACTS` in a module `facts`. Values
+that are computed from a pool or a fleet are methods of `PlatformRules`
+(`gpufleet.fleet.platform_rules`).
 """
 
 import json

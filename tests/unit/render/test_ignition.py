@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from gpufleet.fleet.model import GPU_TAINT
 from gpufleet.platforms.vsphere.node_join import (
-    IgnitionFile,
-    IgnitionUnit,
     Join,
     JoinMethod,
     data_url,
     ignition,
+    ignition_file,
     join_ignition,
     join_user_data,
 )
@@ -54,9 +53,7 @@ def test_the_empty_configuration_is_only_a_version() -> None:
 
 def test_files_are_private_unless_said() -> None:
     made = json.loads(
-        ignition(
-            [IgnitionFile("/a", "x"), IgnitionFile("/b", "y", 0o644)], [IgnitionUnit("u", "c")]
-        )
+        ignition([ignition_file("/a", "x"), ignition_file("/b", "y", 0o644)], {"u": "c"})
     )
     assert [(f["path"], f["mode"], f["overwrite"]) for f in made["storage"]["files"]] == [
         ("/a", 384, True),

@@ -37,32 +37,20 @@ TEXTS = str(Path(__file__).parent / "join")
 PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class IgnitionFile:
-    """A file that exists before any unit starts."""
-
-    path: str
-    content: str
-    mode: int = PRIVATE
-
-
-@dataclass(frozen=True, slots=True)
-class IgnitionUnit:
-    """A systemd unit that is started at boot."""
-
-    name: str
-    contents: str
-
-
 def data_url(text: str) -> str:
     """A text as a data URL."""
     encoded = base64.b64encode(text.encode()).decode()
     return f"data:text/plain;charset=utf-8;base64,{encoded}"
 
 
+def ignition_file(path: str, content: str, mode: int = PRIVATE) -> dict[str, Any]:
+    """A file that exists before any unit starts."""
+    return data_part(TEXTS, "file", path=path, mode=mode, source=data_url(content))
+
+
 def ignition(
-    files: Sequence[IgnitionFile] = (),
-    units: Sequence[IgnitionUnit] = (),
+    files: Sequence[Mapping[str, Any]] = (),
+    units: Mapping[str, str] | None = None,
     *,
     merged: str | None = None,
     authority: str | None = None,
@@ -71,20 +59,18 @@ def ignition(
 
     Args:
         files: Files.
-        units: Units, all enabled.
+        units: Name of each systemd unit that is started at boot -> its text.
         merged: Address of a configuration that is fetched and merged below this one.
         authority: PEM certificate that authenticates that address.
     """
+    started = (units or {}).items()
     document = data_part(
         TEXTS,
         "ignition",
         merged=merged,
         authority=authority and data_url(authority),
-        files=[
-            data_part(TEXTS, "file", path=one.path, mode=one.mode, source=data_url(one.content))
-            for one in files
-        ],
-        units=[{"name": one.name, "enabled": True, "contents": one.contents} for one in units],
+        files=files,
+        units=[{"name": name, "enabled": True, "contents": text} for name, text in started],
     )
     return json.dumps(document, sort_keys=True)
 
@@ -155,14 +141,12 @@ def join_ignition(
         ValueError: kubeadm without the hash of the cluster's authority, OpenShift without its
             certificate; OpenShift with taints, which only its kubelet configuration can set.
     """
-    named = IgnitionFile("/etc/hostname", node_name + "\n", 0o644)
+    named = ignition_file("/etc/hostname", node_name + "\n", 0o644)
     if join.method is JoinMethod.OPENSHIFT:
         return _from_machine_config_server(join, labels, taints, named)
     files, command = _joining(join, labels, taints, node_name)
-    written = [IgnitionFile(file["path"], file["content"]) for file in files]
-    return ignition(
-        [named, *written], [IgnitionUnit("gpufleet-join.service", _unit("join", command))]
-    )
+    written = [ignition_file(file["path"], file["content"]) for file in files]
+    return ignition([named, *written], {"gpufleet-join.service": _unit("join", command)})
 
 
 def _joining(
@@ -179,7 +163,7 @@ def _joining(
 
 
 def _from_machine_config_server(
-    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], named: IgnitionFile
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], named: Mapping[str, Any]
 ) -> str:
     if not join.authority:
         raise ValueError(
@@ -192,12 +176,11 @@ def _from_machine_config_server(
             f"first-boot data cannot taint a node of OpenShift ({keys}): its kubelet is configured "
             "by the cluster"
         )
-    environment = IgnitionFile(
-        "/etc/kubernetes/kubelet-env", f"CUSTOM_KUBELET_LABELS={_joined(labels)}\n", 0o644
-    )
+    labelled = f"CUSTOM_KUBELET_LABELS={_joined(labels)}\n"
+    environment = ignition_file("/etc/kubernetes/kubelet-env", labelled, 0o644)
     return ignition(
         [named, environment],
-        [IgnitionUnit("gpufleet-joined.service", _unit("joined"))],
+        {"gpufleet-joined.service": _unit("joined")},
         merged=join.endpoint,
         authority=join.authority,
     )

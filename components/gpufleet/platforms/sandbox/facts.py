@@ -1,5 +1,0 @@
-"""Plain facts of the local control plane with simulated nodes."""
-
-from gpufleet.contract.platform_facts import platform_facts
-
-FACTS = platform_facts(__file__)
