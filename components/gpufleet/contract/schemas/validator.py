@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from operator import getitem
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.schemas.expressions import broken_rules, refused_numbers
@@ -332,27 +334,9 @@ def _known(schema: JsonSchema, path: Iterable[str | int]) -> tuple[str, ...]:
 
 # Meaning of patterns in the definitions of GPU objects, in words for their author.
 
-_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_UNITS = ("y", "w", "d", "h", "m", "s", "ms")
 _LONGEST = 48
 """Maximum characters of a pattern in a message."""
-
-_MEANINGS = {
-    rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$": (
-        "a quantity such as 500m, 2 or 1Gi"
-    ),
-    rf"^(0|{''.join(f'(([0-9]+){unit})?' for unit in _UNITS)})$": (
-        "a duration such as 30s, 1h30m or 2d, without spaces"
-    ),
-    rf"^{_NAME}(\.{_NAME})*$": "lower-case letters, digits, - and .",
-    r"[a-zA-Z0-9\-]+": "letters, digits and -",
-    r"[a-zA-Z0-9\.\-\/]+": "letters, digits, ., - and /",
-    r"^(([0-9]+(s|m|h))+|Never)$": "a duration such as 720h, or Never",
-    r"^([0-9]+(s|m|h))+$": "a duration such as 30m or 1h",
-    r"^((100|[0-9]{1,2})%|[0-9]+)$": "a number, or a percentage up to 100%",
-    r"^(\d+)(Ei|Pi|Ti|Gi|Mi|Ki)$": "a size such as 100Gi",
-}
+_MEANINGS = {row["pattern"]: row["means"] for row in read_rows(Path(__file__).parent, "patterns")}
 
 
 def needed(pattern: str) -> str:

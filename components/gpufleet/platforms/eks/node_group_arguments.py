@@ -3,7 +3,7 @@
 The component adds cluster, role, subnets and launch template.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,32 +31,10 @@ EFFECTS = {
 
 STRATEGIES = {UpdateStrategy.MINIMAL: "MINIMAL", UpdateStrategy.SURGE: "DEFAULT"}
 
-CREATION_ONLY = (
-    "amiType",
-    "capacityType",
-    "diskSize",
-    "forceUpdateVersion",
-    "instanceTypes",
-    "launchTemplate",
-    "nodeGroupNamePrefix",
-    "nodeRoleArn",
-    "region",
-    "releaseVersion",
-    "remoteAccess",
-    "subnetIds",
-    "version",
-    "warmPoolConfig",
-)
+CREATION_ONLY: Sequence[str] = data_part(NODES, "createdWith")
 """Arguments that an imported group keeps."""
 
-MANAGED = (
-    "labels",
-    "nodeRepairConfig",
-    "scalingConfig",
-    "tags",
-    "taints",
-    "updateConfig",
-)
+MANAGED: Sequence[str] = data_part(NODES, "managed")
 """Arguments that an imported group gets once it is managed."""
 
 DESIRED = "scalingConfig.desiredSize"
