@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_each_row_is_written_and_each_call_has_its_row_and_facts(folder: Path) -
         assert row.fix is None or not call.has_fix, f"{call}: the row's fix is never shown"
 
 
-def table(folder: Path, *rows: dict[str, str]) -> str:
+def table(folder: Path, *rows: dict[str, Any]) -> str:
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "findings.jsonl").write_text(text, encoding="utf-8")
     return str(folder / "rules.py")
@@ -97,6 +98,19 @@ def test_a_finding_has_code_place_texts_and_all_facts(tmp_path: Path) -> None:
         "more": 3,
         "source": "a page",
     }
+
+
+def test_the_facts_of_a_row_follow_those_of_its_rule(tmp_path: Path) -> None:
+    row = {**ROW, "because": [["{pool} has one zone", "{path}"], ["a zone is a place", "a book"]]}
+    finding = findings_in(table(tmp_path, row))
+    given = [{"fact": "it was asked", "source": "a report"}]
+    one = finding("pool-wide/zone", "pools[0]", pool="chat", found="a", limit="x", facts=given)
+    assert one.because == (
+        "it was asked (a report)",
+        "chat has one zone (pools[0].zones)",
+        "a zone is a place (a book)",
+    )
+    assert "path" not in one.evidence
 
 
 def test_what_a_user_wrote_is_never_a_place_for_a_fact(tmp_path: Path) -> None:
