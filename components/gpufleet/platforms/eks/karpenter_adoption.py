@@ -114,8 +114,8 @@ def _pool(
         if word in items(wanted.get("karpenter.sh/capacity-type", {}).get("values")):
             held = [{"reserved": {**r, **({"zone": zones[0]} if zones else {})}} for r in reserved]
             ways += held if word == "reserved" else [{_WAYS[word]: {}}]
-    kept, free = spec.get("replicas"), _of_pool(seen, "CapacityBuffer", name).get("replicas")
-    for least in (kept, free):
+    static, free = spec.get("replicas"), _of_pool(seen, "CapacityBuffer", name).get("replicas")
+    for least in (static, free):
         if isinstance(least, int):
             pool["nodes"] = {"min": least, "max": max(least, pool["nodes"]["max"])}
     intent, own = _disrupted({**mapping(spec.get("disruption")), **inner}, auto=auto)
@@ -132,7 +132,7 @@ def _pool(
         intent=intent,
         own=own,
         disruption={key: value for key, value in own.items() if key not in _LIFETIME},
-        kept=kept if isinstance(kept, int) else None,
+        static=static if isinstance(static, int) else None,
         free=free if isinstance(free, int) else None,
         more=[one for key, one in wanted.items() if key not in _KARPENTER_OWN],
         neuron=all(is_neuron(one) for one in types),
