@@ -9,7 +9,7 @@ import pulumi
 from gpufleet.arguments import NetworkOperatorArgs
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
-from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
+from gpufleet.components_base.cluster_objects import ManifestObject, awaited, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.refused_arguments import in_own_words
@@ -94,16 +94,8 @@ class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
         if wait:
             metadata = {**document["metadata"], "annotations": {"pulumi.com/waitFor": READY}}
             document = {**document, "metadata": metadata}
-        timeout = f"{POLICY_TIMEOUT_SECONDS}s"
-        return ManifestObject(
-            f"{name}-policy",
-            document,
-            pulumi.ResourceOptions(
-                parent=self,
-                depends_on=[release],
-                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
-            ),
-        )
+        opts = awaited(self, f"{POLICY_TIMEOUT_SECONDS}s", release)
+        return ManifestObject(f"{name}-policy", document, opts)
 
 
 def network_operator_plan(

@@ -7,7 +7,7 @@ import pulumi
 
 from gpufleet.arguments import NimOperatorArgs, NimServiceArgs
 from gpufleet.components_base.charts import chosen_chart
-from gpufleet.components_base.cluster_objects import ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject, awaited
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.refused_arguments import in_own_words
@@ -47,20 +47,10 @@ class NimService(GpuComponent[NimServicePlan]):
         nim = plan.nim
         cache = nim_cache(nim)
         cache["metadata"]["annotations"] = {"pulumi.com/waitFor": READY}
-        timeout = f"{CACHE_TIMEOUT_SECONDS}s"
-        cached = ManifestObject(
-            f"{name}-cache",
-            cache,
-            pulumi.ResourceOptions(
-                parent=self,
-                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
-            ),
-        )
-        ManifestObject(
-            f"{name}-service",
-            nim_service(nim),
-            pulumi.ResourceOptions(parent=self, depends_on=[cached]),
-        )
+        opts = awaited(self, f"{CACHE_TIMEOUT_SECONDS}s")
+        cached = ManifestObject(f"{name}-cache", cache, opts)
+        after = pulumi.ResourceOptions(parent=self, depends_on=[cached])
+        ManifestObject(f"{name}-service", nim_service(nim), after)
         return {"endpoint": f"http://{nim.name}.{nim.namespace}.svc:{nim.port}"}
 
 

@@ -52,6 +52,15 @@ def _group(api_version: str) -> str:
     return api_version if "/" in api_version else f"core/{api_version}"
 
 
+def awaited(
+    parent: pulumi.Resource, longest: str, *after: pulumi.Resource
+) -> pulumi.ResourceOptions:
+    """Options of an object below a component that is ready within a time, `30m`, and is created
+    after others."""
+    limits = pulumi.CustomTimeouts(create=longest, update=longest)
+    return pulumi.ResourceOptions(parent=parent, depends_on=list(after), custom_timeouts=limits)
+
+
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """NVIDIA's operands mount host paths and load kernel modules (documentation of both operators)."""
 OWNER = "gpufleet.dev/owner"

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
-from gpufleet.components_base.cluster_objects import ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject, awaited
 from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
@@ -86,11 +86,9 @@ def platform_operators(
             outputs |= {"namespace": operator.namespace, **names, "chart_version": None}
         for suffix, document in _read_by(plan, operator, fleet):
             waits = WAIT in document["metadata"].get("annotations", {})
-            longest = f"{POLICY_TIMEOUT_SECONDS}s"
-            limits = pulumi.CustomTimeouts(create=longest, update=longest) if waits else None
-            after = pulumi.ResourceOptions(
-                parent=parent, depends_on=list(made), custom_timeouts=limits
-            )
+            after = pulumi.ResourceOptions(parent=parent, depends_on=list(made))
+            if waits:
+                after = awaited(parent, f"{POLICY_TIMEOUT_SECONDS}s", *made)
             made.append(ManifestObject(f"{name}-{suffix}", document, after))
         if plan.name == NETWORK_OPERATOR:
             outputs["networks"] = [

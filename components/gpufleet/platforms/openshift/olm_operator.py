@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import OlmOperatorArgs
 from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
+from gpufleet.components_base.cluster_objects import ManifestObject, awaited, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.findings import error
@@ -55,24 +55,13 @@ class OlmOperator(GpuComponent[OlmOperatorPlan]):
         operator = plan.operator
         made = operator_namespace(self, name, f"{name}-namespace", operator.namespace, MONITORED)
         namespace = made.metadata["name"]
-        group = ManifestObject(
-            f"{name}-group",
-            _within(operator_group(operator), namespace),
-            pulumi.ResourceOptions(parent=self),
-        )
+        own, members = pulumi.ResourceOptions(parent=self), operator_group(operator)
+        group = ManifestObject(f"{name}-group", _within(members, namespace), own)
         document = _within(subscription(operator), namespace)
         if operator.wait_minutes:
             document["metadata"]["annotations"] = {WAIT: INSTALLED}
-        timeout = f"{max(operator.wait_minutes, 1)}m"
-        ManifestObject(
-            f"{name}-subscription",
-            document,
-            pulumi.ResourceOptions(
-                parent=self,
-                depends_on=[group],
-                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
-            ),
-        )
+        opts = awaited(self, f"{max(operator.wait_minutes, 1)}m", group)
+        ManifestObject(f"{name}-subscription", document, opts)
         return {
             "namespace": namespace,
             "channel": operator.channel,
