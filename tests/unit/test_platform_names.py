@@ -31,6 +31,7 @@ LISTED = {
 
 OTHERWISE = {
     "components/gpufleet/sandbox_distribution.py": "the name of the other distribution's parts",
+    "components/gpufleet/__init__.py": "the extra of each SDK that a component imports",
     "components/gpufleet/cli/__init__.py": "two commands are called like platforms",
     "components/gpufleet/cli/vsphere.py": "the command of one platform",
     "components/gpufleet/cli/sandbox.py": "the command of another distribution",
