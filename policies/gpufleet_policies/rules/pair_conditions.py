@@ -35,7 +35,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: _less(quantity(str(here)), quantity(str(wanted))),
     "more": lambda here, wanted: here > wanted,
-    "least": lambda here, wanted: here >= wanted,
+    "least": lambda here, wanted: not _less(quantity(str(here)), quantity(str(wanted))),
     "sleeps": lambda here, wanted: any(
         int(one) > wanted for one in re.findall(r"(?:^|[\s;])sleep (\d+)", " ".join(map(str, here)))
     ),

@@ -90,6 +90,36 @@ def _ollama(library: str) -> Thing:
 
 _SERVING = deployment({f"{CONTAINER}.ports": [{"containerPort": 8000}]})
 
+
+def _pod(gpus: int) -> Thing:
+    limits = {_GPUS: gpus, "cpu": 4, "memory": "8Gi"}
+    spec = {"containers": [{"name": "a", "image": "b", "resources": {"limits": limits}}]}
+    return of_kind("Pod", "v1", "large", spec, namespace="ml")
+
+
+def _flavor(label: str) -> Thing:
+    spec = {"nodeLabels": {label: "nvidia-l4"}}
+    return of_kind("ResourceFlavor", "kueue.x-k8s.io/v1beta1", "gpu", spec)
+
+
+def _sharing_plugin(*args: str) -> Thing:
+    image = "docker.io/projecthami/volcano-vgpu-device-plugin:v1.11.0"
+    mount = {"name": "plugins", "mountPath": "/var/lib/kubelet/device-plugins"}
+    container = {"name": "a", "image": image, "args": list(args), "volumeMounts": [mount]}
+    volume = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
+    labels = {"name": "vgpu"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [container], "volumes": [volume]},
+    }
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return of_kind("DaemonSet", "apps/v1", "vgpu", spec, namespace="volcano")
+
+
+_SHARES = of_kind("ConfigMap", "v1", "volcano-vgpu-device-config", None, namespace="volcano")
+_GKE_NODE = node(labels={"cloud.google.com/gke-accelerator": "nvidia-l4"})
+
+
 CASES = (
     Case(
         "volcano-queue-too-small",
@@ -185,5 +215,32 @@ CASES = (
         _ollama("cuda"),
         "sets OLLAMA_LLM_LIBRARY to cuda, and the libraries of Ollama 0.12.6 are cuda_v12",
         ADVICE,
+    ),
+    # NVIDIA/ai-cloud-validation#187
+    Case(
+        "pods-exceed-nodes",
+        _pod(8),
+        _pod(16),
+        "requests 16 GPUs in one pod, and no node here has as many: Node gpu-1 has 8",
+        ADVICE,
+        alongside=(node(), node("gpu-2")),
+    ),
+    # run-house/kubetorch#2048
+    Case(
+        "selector-looks-elsewhere",
+        _flavor("cloud.google.com/gke-accelerator"),
+        _flavor("nvidia.com/gpu.product"),
+        "chooses nodes by a label of GPU Feature Discovery, which nothing here installs, and Node",
+        ADVICE,
+        alongside=(_GKE_NODE,),
+    ),
+    # Project-HAMi/volcano-vgpu-device-plugin#106
+    Case(
+        "device-plugin-without-socket",
+        _sharing_plugin("--device-config-namespace=volcano"),
+        _sharing_plugin(),
+        "looks for volcano-vgpu-device-config in kube-system and volcano-system, and ConfigMap",
+        ADVICE,
+        alongside=(_SHARES,),
     ),
 )
