@@ -14,6 +14,7 @@ from gpufleet.calendar.model import CalendarSpan, FleetCalendar
 from gpufleet.calendar.rules import usd
 from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
+from gpufleet.cli.options import options
 from gpufleet.cli.output import exit_code, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.environment import start_moment
@@ -25,8 +26,7 @@ LONGEST_DAYS = 1100
 _SHOWN = 30
 
 
-def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
-    del ctx, param
+def _length(value: str) -> timedelta:
     try:
         found = timedelta(minutes=minutes(value))
     except (AssertionError, OverflowError, ValueError):
@@ -36,8 +36,7 @@ def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta
     return found
 
 
-def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
-    del ctx, param
+def _zone(value: str) -> ZoneInfo:
     try:
         return ZoneInfo(value)
     except (OSError, ValueError, KeyError):
@@ -47,39 +46,7 @@ def _zone(ctx: click.Context, param: click.Parameter, value: str) -> ZoneInfo:
 
 @click.command()
 @click.argument("source", metavar="SPEC")
-@click.option(
-    "--at",
-    type=MomentType(),
-    metavar="TIME",
-    help="Where the calendar begins: 2026-12-01 (UTC), 2026-12-01T09:00:00+01:00. Default: "
-    "GPUFLEET_AT, else now.",
-)
-@click.option(
-    "--for",
-    "length",
-    callback=_length,
-    default="30d",
-    show_default=True,
-    metavar="TIME",
-    help=f"How long it is: hours or days, at most {LONGEST_DAYS}d.",
-)
-@click.option(
-    "--zone",
-    callback=_zone,
-    default="UTC",
-    show_default=True,
-    metavar="ZONE",
-    help="Time zone of the drawing, such as Europe/Berlin; days begin at its midnight.",
-)
-@click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "svg"]),
-    default="text",
-    show_default=True,
-    help="text for people, json for programs, svg as a picture.",
-)
+@options(__file__, "calendar", at=MomentType(), length=_length, zone=_zone)
 def command(
     source: str,
     at: datetime | None,

@@ -14,6 +14,7 @@ import click
 from gpufleet.catalogue import Catalogue, InstanceType, Price, Source, UnknownKeyError, load
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -217,23 +218,7 @@ _BY_CLOUD = ("instances", "prices")
 
 @click.command()
 @click.argument("table", metavar="TABLE", type=click.Choice(list(TABLES)))
-@click.option("--gpu", metavar="KEY", help=f"Only rows of this GPU ({', '.join(_BY_GPU)}).")
-@click.option("--cloud", type=click.Choice(["aws", "gcp"]), help="Only instances of this cloud.")
-@click.option(
-    "--region", metavar="R", help="Only what is known of prices in this region (prices, instances)."
-)
-@click.option(
-    "--user-class",
-    type=click.Choice(["light", "medium", "heavy"]),
-    help="Only vGPU types that NVIDIA recommends for such users of RTX vWS (vgpu).",
-)
-@click.option("--edition", metavar="E", help="Edition of the catalogue. Default: the newest.")
-@click.option(
-    "--prices",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Prices that replace the edition's prices (docs/catalogue.md has the format).",
-)
+@options(__file__, "catalogue", prices=click.Path(exists=True, dir_okay=False, path_type=Path))
 @format_option
 def command(
     table: str,

@@ -12,6 +12,7 @@ from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import NodeReport, Stage, explain_nodes, read_nodes
 from gpufleet.change.live_pods import MovingPods, moving_pods, read_pods
 from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -39,26 +40,7 @@ _QUOTED = 80
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option(
-    "--count",
-    "counts",
-    metavar="POOL=NODES",
-    multiple=True,
-    help="Nodes a pool has now; default: the expected number, of simulated pools the smallest.",
-)
-@click.option(
-    "--nodes",
-    "nodes",
-    metavar="FILE",
-    help="Live nodes, from `kubectl get nodes -o json`: says where each is; with pods "
-    "(`nodes,pods -A`) also which of them leave. Why one stopped: `gpufleet doctor`.",
-)
-@click.option(
-    "--accept-unknown",
-    "reason",
-    metavar="REASON",
-    help="Why differences of unknown effect are accepted: they become warnings.",
-)
+@options(__file__, "change")
 @format_option
 def command(
     old: str,

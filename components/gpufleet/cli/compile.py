@@ -6,6 +6,7 @@ from datetime import datetime
 import click
 
 from gpufleet.cli.moments import as_of_option
+from gpufleet.cli.options import options
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_files
 from gpufleet.cli.tables import print_fleet
@@ -15,11 +16,7 @@ from gpufleet.fleet import fleet_as_dict
 
 @click.command()
 @click.argument("source", metavar="SPEC")
-@click.option(
-    "--prices",
-    metavar="FILE",
-    help="Prices of your own, over the catalogue's list prices (docs/catalogue.md).",
-)
+@options(__file__, "compile")
 @as_of_option
 @format_option
 def command(source: str, prices: str | None, as_of: datetime | None, output_format: str) -> None:

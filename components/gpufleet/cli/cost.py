@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gpufleet.catalogue import MICRO_USD
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -87,22 +88,7 @@ def _name(line: CostLine, by: By, teams: Mapping[str, str]) -> str:
 
 @click.command()
 @click.argument("dump", metavar="FILE")
-@click.option("--spec", required=True, metavar="SPEC", help="The declaration the cluster ran.")
-@click.option(
-    "--by",
-    "by",
-    type=click.Choice([one.value for one in By]),
-    default=By.TEAM.value,
-    show_default=True,
-    help="What rows are made of; slice: the kind of GPU, slice or share.",
-)
-@click.option(
-    "--step",
-    type=click.IntRange(1, 86_400),
-    metavar="SECONDS",
-    help="How long a sample holds. Default: the smallest distance between two samples.",
-)
-@click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
+@options(__file__, "cost", by=click.Choice([one.value for one in By]))
 @usd_per_kwh_option
 @format_option
 def command(

@@ -17,6 +17,7 @@ from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.catalogue import MICRO_USD
 from gpufleet.cli.html_parts import document, finding, tiles
 from gpufleet.cli.moments import as_of_option
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -43,8 +44,7 @@ from gpufleet.spec.pool import GpuPool
 @click.command()
 @click.argument("source", metavar="SPEC")
 @click.argument("pool", required=False)
-@click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
-@click.option("--html", "html", metavar="FILE", help="Also write a page with pictures.")
+@options(__file__, "explain")
 @usd_per_kwh_option
 @as_of_option
 @format_option

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_files
 from gpufleet.documents.data_files import data_part
@@ -20,21 +21,7 @@ REGISTRY = "addons.images.registry"
 
 @click.command()
 @click.argument("source", metavar="SPEC")
-@click.option(
-    "--for",
-    "tool",
-    type=click.Choice(["hauler", "zarf", "skopeo"]),
-    help="Write the file of that tool to standard output.",
-)
-@click.option(
-    "--node-os",
-    "node_os",
-    metavar="NAME",
-    multiple=True,
-    help="Operating system of nodes as tags of driver images end: ubuntu24.04, rhcos4.21. "
-    "May be given again. Default: none; driver images are then not known.",
-)
-@click.option("--require-known", is_flag=True, help="Exit 1 when an image is not known.")
+@options(__file__, "mirror")
 @format_option
 def command(
     source: str,

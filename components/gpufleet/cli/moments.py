@@ -1,14 +1,11 @@
 """Times as values of options: `2026-12-01`, `2026-12-01T09:00:00+01:00`."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.environment import YEARS
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class MomentType(click.ParamType[datetime]):
@@ -33,13 +30,5 @@ class MomentType(click.ParamType[datetime]):
         return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
 
 
-def as_of_option(function: _Function) -> _Function:
-    """Add `--as-of`, passed as a time in UTC or None."""
-    return click.option(
-        "--as-of",
-        metavar="DATE",
-        type=MomentType(),
-        help="Day or moment (2027-06-01, 2027-06-01T12:00:00Z) at which ages of prices are counted "
-        "and Capacity Blocks may have ended. Default: the edition's day for prices, and no block "
-        "is looked at.",
-    )(function)
+as_of_option = options(__file__, "as-of", as_of=MomentType())
+"""Adds `--as-of`, passed as a time in UTC or None."""

@@ -3,13 +3,14 @@
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.messages import json_text, message, one_line
@@ -17,7 +18,6 @@ from gpufleet.messages import json_text, message, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -75,26 +75,10 @@ def write_file(file: str | Path, text: str) -> None:
         write_whole_text(Path(file), text)
 
 
-def usd_per_kwh_option(function: _Function) -> _Function:
-    """Add `--usd-per-kwh`, passed as a number or None."""
-    return click.option(
-        "--usd-per-kwh",
-        type=click.FloatRange(0, 10),
-        metavar="USD",
-        help="Price of electricity, for idle GPUs of your own hardware.",
-    )(function)
-
-
-def format_option(function: _Function) -> _Function:
-    """Add `--format text|json`, passed as `output_format`."""
-    return click.option(
-        "--format",
-        "output_format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="text for people, json for programs (one document on standard output).",
-    )(function)
+usd_per_kwh_option = options(__file__, "usd-per-kwh")
+"""Adds `--usd-per-kwh`, passed as a number or None."""
+format_option = options(__file__, "format")
+"""Adds `--format text|json`, passed as `output_format`."""
 
 
 def table_console() -> "Console":

@@ -7,6 +7,7 @@ from typing import Any, cast
 import click
 
 from gpufleet.catalogue import Gpu, UnknownKeyError, load
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -27,24 +28,7 @@ from gpufleet.render.slots_svg import draw_placement_svg
 
 
 @click.command("partition")
-@click.option("--gpu", "key", required=True, help="GPU of the catalogue, such as A100-80GB.")
-@click.option(
-    "--want",
-    required=True,
-    help="Instances, such as 1g.10gb=3,3g.40gb=1, or the same as JSON, "
-    '\'{"1g.10gb": 3, "3g.40gb": 1}\'; `-` reads JSON from standard input.',
-)
-@click.option(
-    "--gpus",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="GPUs of a machine: also say how many of these instances it holds, set by set.",
-)
-@click.option(
-    "--svg",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Also write a picture of the placed layout to this file.",
-)
+@options(__file__, "partition", svg=click.Path(dir_okay=False, writable=True, path_type=Path))
 @format_option
 def command(key: str, want: str, gpus: int | None, svg: Path | None, output_format: str) -> None:
     """Can these MIG instances be placed on one GPU?

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -21,18 +22,7 @@ from gpufleet.platforms.registry import PLATFORMS
 
 @click.command("preflight")
 @click.argument("source", metavar="SPEC")
-@click.option(
-    "--subnet",
-    "subnets",
-    metavar="ZONE=ID",
-    multiple=True,
-    help="A subnet of the connection; once for each zone. Default: the cluster's subnets.",
-)
-@click.option(
-    "--node-role",
-    metavar="ARN",
-    help="EKS: the connection's role of the nodes, whose access entry is then asked for.",
-)
+@options(__file__, "preflight")
 @format_option
 def command(
     source: str, subnets: tuple[str, ...], node_role: str | None, output_format: str

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpufleet.cli.moments import MomentType
+from gpufleet.cli.options import options
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.rendered_folder import (
     FileChange,
@@ -26,27 +27,7 @@ from gpufleet.render.releases import releases
 
 @click.command()
 @click.argument("source", metavar="SPEC")
-@click.option("--out", "out", metavar="DIR", required=True, help="Folder of the files.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
-@click.option("--prices", metavar="FILE", help="Prices of your own (docs/catalogue.md).")
-@click.option(
-    "--at",
-    type=MomentType(),
-    metavar="TIME",
-    help="Moment (2026-12-01, 2026-12-01T09:00:00Z) at which windows of capacity are open or not: "
-    "quotas and limits follow them (docs/calendar.md). Default: none, every window is open.",
-)
-@click.option(
-    "--for",
-    "tool",
-    type=click.Choice(["argocd", "flux"]),
-    help="Add what that tool applies the folder by; manifests go into one folder for each wave.",
-)
-@click.option("--repo", metavar="URL", help="With --for: the Git repository that holds DIR.")
-@click.option(
-    "--repo-path", metavar="PATH", help="With --for: DIR in that repository. Default: DIR."
-)
-@click.option("--revision", default="main", show_default=True, help="With --for: branch.")
+@options(__file__, "render", at=MomentType())
 @format_option
 def command(
     source: str,

@@ -7,6 +7,7 @@ from typing import Any, cast
 import click
 from pydantic import BaseModel
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import format_option
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -111,14 +112,7 @@ def _one_line(text: str) -> str:
 
 
 @click.command()
-@click.option(
-    "--for",
-    "document",
-    type=click.Choice(["spec", "stack"]),
-    default="spec",
-    show_default=True,
-    help="spec: a bare FleetSpec. stack: a Pulumi stack file that holds one.",
-)
+@options(__file__, "schema")
 @format_option
 def command(document: str, output_format: str) -> None:
     """Every key of the FleetSpec: a page for people, or JSON Schema for editors and CI.

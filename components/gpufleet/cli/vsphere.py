@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     format_option,
@@ -31,30 +32,14 @@ def command() -> None:
     """
 
 
-def _where(command: Any) -> Any:
-    """Options of the connection to vCenter."""
-    for option in reversed(
-        (
-            click.option("--server", required=True, help="Host name or address of the vCenter."),
-            click.option("--port", type=click.IntRange(1, 65_535), default=443, show_default=True),
-            click.option("--datacenter", required=True, help="Datacenter, by name or path."),
-            click.option("--ca-cert-file", metavar="FILE", help="Authority, PEM."),
-            click.option("--thumbprint-sha256", metavar="AB:CD:…", help="Fingerprint to have."),
-            click.option("--insecure", is_flag=True, help="Accept any certificate."),
-            click.option("--plain-http", is_flag=True, help="Without TLS: a local simulator."),
-        )
-    ):
-        command = option(command)
-    return command
+_where = options(__file__, "vsphere")
+"""Options of the connection to vCenter."""
 
 
 @command.command("inventory")
 @click.argument("source", metavar="[SPEC]", required=False)
 @_where
-@click.option("--cluster", required=True, help="Cluster, or standalone host.")
-@click.option(
-    "--name-prefix", help="First part of the machines' names. Default: as `GpuFleet` names them."
-)
+@options(__file__, "vsphere inventory")
 @format_option
 def inventory(
     source: str | None, cluster: str, name_prefix: str | None, output_format: str, **asked: Any
@@ -101,13 +86,7 @@ def inventory(
 @command.command("orphans")
 @click.argument("states", metavar="STATE...", nargs=-1)
 @_where
-@click.option(
-    "--stack",
-    "stacks",
-    multiple=True,
-    metavar="ORG/PROJECT/STACK",
-    help="A stack that is known to declare nothing more: one that was destroyed.",
-)
+@options(__file__, "vsphere orphans")
 @format_option
 def orphans(
     states: tuple[str, ...], stacks: tuple[str, ...], output_format: str, **asked: Any

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gpufleet.adopt import Adoption, adopt
+from gpufleet.cli.options import options
 from gpufleet.cli.output import format_option, print_json, refusing, require_something
 from gpufleet.cli.source import read_bytes
 from gpufleet.documents.plain_data import plain_data
@@ -18,7 +19,6 @@ from gpufleet.messages import message, one_line
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import UnreadableDocumentError
-from gpufleet_policies.commands.options import options
 
 _SHOWN = 100
 """Longest value in the list for people."""
@@ -27,7 +27,9 @@ _SHOWN = 100
 @click.command()
 @click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @options(
-    "adopt", platform=click.Choice([k.value for k, v in PLATFORMS.items() if v.has("adoption")])
+    __file__,
+    "adopt",
+    platform=click.Choice([k.value for k, v in PLATFORMS.items() if v.has("adoption")]),
 )
 @format_option
 def command(

@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from gpufleet.cli.help_screen import ScreenCommand
+from gpufleet.cli.options import options
 from gpufleet.cli.output import UnreadableInputError, print_json, require_something
 from gpufleet.findings import Finding
 from gpufleet.messages import message
@@ -30,7 +31,6 @@ from gpufleet_policies.commands.audit_reports import (
     write_outputs,
 )
 from gpufleet_policies.commands.check import command as check
-from gpufleet_policies.commands.options import options
 from gpufleet_policies.configurations.kinds import KINDS
 from gpufleet_policies.fronts.audit.as_json import finding_as_dict
 from gpufleet_policies.fronts.audit.fixing import Chosen, Fixes, Validate, diff, fixes, write
@@ -115,7 +115,7 @@ FIRST = names("option of audit that --help shows")
 
 @click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@options("audit", output_format=click.Choice(FORMATS), kind=click.Choice(list(KINDS)))
+@options(__file__, "audit", output_format=click.Choice(FORMATS), kind=click.Choice(list(KINDS)))
 def command(
     paths: tuple[str, ...],
     profile: str | None,

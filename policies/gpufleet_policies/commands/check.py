@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -21,7 +22,6 @@ from gpufleet.findings import error
 from gpufleet.messages import one_line
 from gpufleet_policies.commands.audit_call import policy_settings, require_rules
 from gpufleet_policies.commands.audit_reports import styled
-from gpufleet_policies.commands.options import options
 from gpufleet_policies.configurations.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject":
 
 @click.command("check")
 @click.argument("file", metavar="FILE")
-@options("check", kind=click.Choice(list(KINDS)))
+@options(__file__, "check", kind=click.Choice(list(KINDS)))
 @format_option
 def command(
     file: str,

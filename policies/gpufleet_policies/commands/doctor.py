@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -20,12 +21,11 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.messages import message, one_line
-from gpufleet_policies.commands.options import options
 
 
 @click.command("doctor")
 @click.argument("dump", metavar="DUMP", required=False)
-@options("doctor")
+@options(__file__, "doctor")
 @format_option
 def command(
     dump: str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     format_option,
@@ -15,7 +16,6 @@ from gpufleet.cli.output import (
     refusing,
     require_something,
 )
-from gpufleet_policies.commands.options import options
 
 if TYPE_CHECKING:
     from gpufleet.rules.rule import Rule
@@ -115,7 +115,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
 
 @command.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@options("policies init", wheel=click.Path(path_type=Path, exists=True))
+@options(__file__, "policies init", wheel=click.Path(path_type=Path, exists=True))
 @format_option
 def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
     """Write a policy pack folder for a project that installs gpufleet.
@@ -162,7 +162,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
 
 
 @command.command()
-@options("policies admission", folder=click.Path(path_type=Path, file_okay=False))
+@options(__file__, "policies admission", folder=click.Path(path_type=Path, file_okay=False))
 @format_option
 def admission(
     folder: Path | None,
