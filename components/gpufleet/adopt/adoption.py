@@ -8,10 +8,10 @@ from gpufleet.adopt.charts import adopted_addons
 from gpufleet.adopt.refine import (
     Compared,
     Difference,
+    Refinement,
     compiled_pool,
     differences_of,
     placed,
-    refined_alike,
 )
 from gpufleet.catalogue import Gpu
 from gpufleet.cluster.pool import region_of_zones
@@ -110,7 +110,7 @@ def adopt(
     for proposed in proposals:
         one, added = _with_sharing(frame, proposed, seen)
         alike = known.setdefault(tuple(r.address for r in proposed.seen), [])
-        best = refined_alike(frame, one, adoption, alike)
+        best = Refinement(frame, one, adoption).refined_alike(alike)
         pool = best.pool
         if best.refused:
             reasons = [*proposed.notes, *added, *best.refused]

@@ -12,7 +12,7 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import leaves
 from gpufleet.fleet.input_differences import differing, plain, within
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.observed import Choice, Declaration, PlatformAdoption, ProposedPool
+from gpufleet.fleet.observed import Declaration, PlatformAdoption, ProposedPool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Ownership
@@ -64,18 +64,6 @@ def compiled_pool(frame: Declaration, pool: Declaration) -> tuple[Fleet | None, 
     return (result.fleet if result.deployable else None), refused
 
 
-def compared(
-    frame: Declaration, proposed: ProposedPool, pool: Declaration, adoption: PlatformAdoption
-) -> Compared:
-    """A declaration and the existing resources, compared."""
-    fleet, refused = compiled_pool(frame, pool)
-    if fleet is None:
-        return Compared(pool, (), tuple(refused))
-    made = not _makes_nothing(pool)
-    declared: Mapping[str, Any] = registered(fleet, fleet.pools[0]) if made else {}
-    return Compared(pool, tuple(_differences(declared, proposed.resources, adoption)))
-
-
 def differences_of(
     fleet: Fleet, pool: Declaration, proposed: ProposedPool, adoption: PlatformAdoption
 ) -> tuple[Difference, ...]:
@@ -114,131 +102,115 @@ def _differences(
                 yield name, path, ours, theirs
 
 
-def refined(frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption) -> Compared:
-    """The closest declaration among the choices of the platform."""
-    best = compared(frame, proposed, proposed.pool, adoption)
-    if _makes_nothing(proposed.pool):
-        return best
-    best = _with_choices(frame, proposed, adoption, best)
-    left_out: tuple[str, ...] = ()
-    if best.refused:
-        best = _accepted(frame, proposed, adoption, best)
-        left_out = best.left_out
-        best = _with_choices(frame, proposed, adoption, best)
-    best = _without_defaults(frame, proposed, adoption, _with_raw(frame, proposed, adoption, best))
-    return replace(best, left_out=left_out)
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """The search for the closest declaration of one pool."""
 
+    frame: Declaration
+    """All of the declaration except pools."""
+    proposed: ProposedPool
+    adoption: PlatformAdoption
 
-def refined_alike(
-    frame: Declaration,
-    proposed: ProposedPool,
-    adoption: PlatformAdoption,
-    known: list[tuple[ProposedPool, Compared]],
-) -> Compared:
-    """`refined`, without a search if the changes for another pool of the same resources, such as a
-    NodePool of several machine families, are as close for this one. `known` are those pools and
-    their results; this one is added."""
-    for other, best in known:
-        before, after = dict(leaves(other.pool)), dict(leaves(best.pool))
-        changed = [p for p in {**before, **after} if before.get(p) != after.get(p)]
-        pool = proposed.pool
-        for path in changed:
-            pool = placed(pool, path, after.get(path))
-        tried = compared(frame, proposed, pool, adoption)
-        if tried.weight == best.weight:
-            least = _without_defaults(frame, proposed, adoption, tried, changed)
-            return replace(least, left_out=best.left_out)
-    best = refined(frame, proposed, adoption)
-    if not best.refused:
-        known.append((proposed, best))
-    return best
+    def compared(self, pool: Declaration) -> Compared:
+        """A declaration and the existing resources, compared."""
+        fleet, refused = compiled_pool(self.frame, pool)
+        if fleet is None:
+            return Compared(pool, (), tuple(refused))
+        made = not _makes_nothing(pool)
+        declared: Mapping[str, Any] = registered(fleet, fleet.pools[0]) if made else {}
+        return Compared(pool, tuple(_differences(declared, self.proposed.resources, self.adoption)))
 
+    def refined(self) -> Compared:
+        """The closest declaration among the choices of the platform."""
+        best = self.compared(self.proposed.pool)
+        if _makes_nothing(self.proposed.pool):
+            return best
+        best = self._with_choices(best)
+        left_out: tuple[str, ...] = ()
+        if best.refused:
+            best = self._accepted(best)
+            left_out = best.left_out
+            best = self._with_choices(best)
+        return replace(self._without_defaults(self._with_raw(best)), left_out=left_out)
 
-def _with_choices(
-    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
-) -> Compared:
-    for _ in range(2):  # a choice may matter only after another
-        before = best
-        for choice in adoption.choices:
-            if not any(best.weight):
-                break
-            best = _chosen(frame, proposed, adoption, best, choice)
-        if best is before:
-            break
-    return best
-
-
-def _accepted(
-    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
-) -> Compared:
-    """Without the refused values, one by one, those first at which a refusal points: each is named,
-    and the others stay."""
-    left_out: list[str] = []
-    places = str([one.partition(": ")[0] for one in best.refused])
-    for path, value in sorted(leaves(best.pool), key=lambda leaf: f"[0].{leaf[0]}" not in places):
+    def refined_alike(self, known: list[tuple[ProposedPool, Compared]]) -> Compared:
+        """`refined`, without a search if the changes for another pool of the same resources, such
+        as a NodePool of several machine families, are as close for this one. `known` are those
+        pools and their results; this one is added."""
+        for other, best in known:
+            before, after = dict(leaves(other.pool)), dict(leaves(best.pool))
+            changed = [p for p in {**before, **after} if before.get(p) != after.get(p)]
+            pool = self.proposed.pool
+            for path in changed:
+                pool = placed(pool, path, after.get(path))
+            tried = self.compared(pool)
+            if tried.weight == best.weight:
+                return replace(self._without_defaults(tried, changed), left_out=best.left_out)
+        best = self.refined()
         if not best.refused:
-            break
-        if within(path, _KEPT):
-            continue
-        tried = compared(frame, proposed, placed(best.pool, path, None), adoption)
-        if len(tried.refused) < len(best.refused):
-            why = "; ".join(one for one in best.refused if one not in tried.refused)
-            left_out.append(f"{path}: {value} is not written: {why}")
-            best = tried
-    return replace(best, left_out=tuple(left_out))
-
-
-def _without_defaults(
-    frame: Declaration,
-    proposed: ProposedPool,
-    adoption: PlatformAdoption,
-    best: Compared,
-    paths: Sequence[str] | None = None,
-) -> Compared:
-    """Without every field, or every one of some, that has no effect on rendered resources;
-    unchanged if it is refused, as nothing is rendered then."""
-    if best.refused:
+            known.append((self.proposed, best))
         return best
-    for path in [path for path, _ in leaves(best.pool)]:
-        others = paths is not None and path not in paths
-        if others or within(path, (*_KEPT, *adoption.kept)):
-            continue
-        tried = compared(frame, proposed, placed(best.pool, path, None), adoption)
-        if tried.weight <= best.weight:
-            best = tried
-    return best
 
+    def _with_choices(self, best: Compared) -> Compared:
+        for _ in range(2):  # a choice may matter only after another
+            before = best
+            for choice in self.adoption.choices:
+                if not any(best.weight):
+                    break
+                for value in choice.values:
+                    best = self._closer(best, placed(best.pool, choice.path, value))
+            if best is before:
+                break
+        return best
 
-def _chosen(
-    frame: Declaration,
-    proposed: ProposedPool,
-    adoption: PlatformAdoption,
-    best: Compared,
-    choice: Choice,
-) -> Compared:
-    for value in choice.values:
-        tried = compared(frame, proposed, placed(best.pool, choice.path, value), adoption)
-        if tried.weight < best.weight:
-            best = tried
-    return best
+    def _closer(self, best: Compared, pool: Declaration) -> Compared:
+        """A declaration if it is closer than the best one, else that one."""
+        tried = self.compared(pool)
+        return tried if tried.weight < best.weight else best
 
+    def _accepted(self, best: Compared) -> Compared:
+        """Without the refused values, one by one, those first at which a refusal points: each is
+        named, and the others stay."""
+        left_out: list[str] = []
+        places = str([one.partition(": ")[0] for one in best.refused])
+        order = sorted(leaves(best.pool), key=lambda leaf: f"[0].{leaf[0]}" not in places)
+        for path, value in order:
+            if not best.refused:
+                break
+            if within(path, _KEPT):
+                continue
+            tried = self.compared(placed(best.pool, path, None))
+            if len(tried.refused) < len(best.refused):
+                why = "; ".join(one for one in best.refused if one not in tried.refused)
+                left_out.append(f"{path}: {value} is not written: {why}")
+                best = tried
+        return replace(best, left_out=tuple(left_out))
 
-def _with_raw(
-    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
-) -> Compared:
-    """Inputs that the declaration lacks, one by one, as raw arguments of the pool."""
-    for name, path, ours, theirs in best.differences:
-        head = path.split(".", 1)[0].split("[", 1)[0]
-        field = adoption.raw.get(name.partition("/")[0])
-        found = proposed.resources.get(name, {}).get(head)
-        if field is None or ours is not None or theirs is None or found is None or not head:
-            continue
-        tried = compared(
-            frame, proposed, placed(best.pool, f"{field}.{head}", whole_numbers(found)), adoption
-        )
-        if tried.weight < best.weight:
-            best = tried
-    return best
+    def _without_defaults(self, best: Compared, paths: Sequence[str] | None = None) -> Compared:
+        """Without every field, or every one of some, that has no effect on rendered resources;
+        unchanged if it is refused, as nothing is rendered then."""
+        if best.refused:
+            return best
+        for path in [path for path, _ in leaves(best.pool)]:
+            others = paths is not None and path not in paths
+            if others or within(path, (*_KEPT, *self.adoption.kept)):
+                continue
+            tried = self.compared(placed(best.pool, path, None))
+            if tried.weight <= best.weight:
+                best = tried
+        return best
+
+    def _with_raw(self, best: Compared) -> Compared:
+        """Inputs that the declaration lacks, one by one, as raw arguments of the pool."""
+        for name, path, ours, theirs in best.differences:
+            head = path.split(".", 1)[0].split("[", 1)[0]
+            field = self.adoption.raw.get(name.partition("/")[0])
+            found = self.proposed.resources.get(name, {}).get(head)
+            if field is None or ours is not None or theirs is None or found is None or not head:
+                continue
+            raw = placed(best.pool, f"{field}.{head}", whole_numbers(found))
+            best = self._closer(best, raw)
+        return best
 
 
 def placed(pool: Declaration, path: str, value: Any) -> Declaration:
