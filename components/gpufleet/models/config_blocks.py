@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
-from gpufleet.findings import error, findings_in
+from gpufleet.findings import error
 from gpufleet.models.architecture import (
     NO_MIXER,
     Attention,
@@ -25,8 +25,6 @@ from gpufleet.models.model_families import (
     STATE_SPACE,
 )
 
-_finding = findings_in(__file__)
-
 
 def is_gated(config: ConfigFields) -> bool:
     """Whether the feed-forward has three matrices. An unknown family is decided by its activation
@@ -38,9 +36,7 @@ def is_gated(config: ConfigFields) -> bool:
     if family in GATED or activation in GLU:
         return True
     if activation in GATED_ACTIVATIONS:
-        config.findings.append(
-            _finding("model-type-unknown", config.path, value=family, activation=activation)
-        )
+        config.note("model-type-unknown", value=family, activation=activation)
         return True
     config.findings.append(
         error(
@@ -121,9 +117,7 @@ def _experts(
         shared = (count or 0) * one
     per_token = config.required(*FIELDS["experts per token"])
     if per_token > experts:
-        config.findings.append(
-            _finding("config-experts-disagree", config.path, value=per_token, limit=experts)
-        )
+        config.note("config-experts-disagree", value=per_token, limit=experts)
     return ExpertFeedForward(experts, per_token, one, shared, gated)
 
 
@@ -193,9 +187,7 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
         return []
     stated = config.number("num_hidden_layers")
     if stated is not None and stated != len(kinds):
-        config.findings.append(
-            _finding("config-layers-disagree", config.path, limit=len(kinds), value=stated)
-        )
+        config.note("config-layers-disagree", limit=len(kinds), value=stated)
     made = {kind: makers[kind]() for kind in dict.fromkeys(kinds)}
     return [made[kind] for kind in kinds]
 

@@ -80,9 +80,7 @@ class ConfigFields:
         value = self.number(*names)
         noted = {one.path for one in self.findings}
         if value is None and not noted.intersection(f"{self.path}{name}" for name in names):
-            self.findings.append(
-                _finding("config-field-missing", f"{self.path}{names[0]}", names=" or ".join(names))
-            )
+            self.note("config-field-missing", names[0], names=" or ".join(names))
         return value or 1
 
     def flag(self, name: str) -> bool | None:
@@ -116,14 +114,19 @@ class ConfigFields:
         return [item for item in cast("list[object]", value) if isinstance(item, int)]
 
     def refuse(self, name: str, value: object, wanted: str) -> None:
-        """Note, once, a value that cannot be what stands there."""
-        noted = _finding(
-            "config-field-invalid",
-            f"{self.path}{name}",
-            name=name,
-            value=str(value)[:40],
-            wanted=wanted,
-        )
+        """Note, once, a value that the field cannot have."""
+        shown = str(value)[:40]
+        self.note("config-field-invalid", name, name=name, value=shown, wanted=wanted)
+
+    def note(self, code: str, place: str = "", **known: object) -> None:
+        """Note a problem of the mapping, or of a place in it, once.
+
+        Args:
+            code: A row of `findings.jsonl` of this folder.
+            place: Path inside the mapping.
+            known: Facts in the row's texts.
+        """
+        noted = _finding(code, f"{self.path}{place}", **known)
         if noted not in self.findings:
             self.findings.append(noted)
 

@@ -1,10 +1,7 @@
 """Layers of constant state: delta nets, lightning attention, Mamba, short convolutions."""
 
-from gpufleet.findings import findings_in
 from gpufleet.models.architecture import LinearMixer
 from gpufleet.models.config_fields import ConfigFields
-
-_finding = findings_in(__file__)
 
 LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent", "conv")
 
@@ -54,9 +51,7 @@ def linear_mixer(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
         )
     if config.has("mamba_d_state") and config.has("mamba_n_heads", "mamba_expand"):
         return _named_second_mamba(config, hidden)
-    noted = _finding("config-linear-layer-unknown", config.path, value=kind)
-    if noted not in config.findings:
-        config.findings.append(noted)
+    config.note("config-linear-layer-unknown", value=kind)
     return LinearMixer(0, 0, hidden)
 
 

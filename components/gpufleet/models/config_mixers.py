@@ -3,7 +3,6 @@
 
 from dataclasses import replace
 
-from gpufleet.findings import findings_in
 from gpufleet.models.architecture import Attention, CompressedAttention, LatentAttention, Mixer
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.config_linear import LINEAR_KINDS, linear_mixer, state_space
@@ -13,8 +12,6 @@ from gpufleet.models.model_families import (
     PER_HEAD_NORM,
     STATE_SPACE,
 )
-
-_finding = findings_in(__file__)
 
 _FULL = ("full_attention", "attention", "global")
 _INDEXED = ("deepseek_sparse_attention", "indexed_attention")
@@ -31,14 +28,11 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     full = _latent(config) if latent else read_attention(config, hidden)
     if config.has(name := "block_types"):
         # Their own format names layers: read as plain attention they would give a wrong result.
-        path, family = f"{config.path}{name}", config.text("model_type")
-        found = _finding("config-layer-unknown/mixed", path, family=family, value=name)
-        config.findings.append(found)
+        family = config.text("model_type")
+        config.note("config-layer-unknown/mixed", name, family=family, value=name)
     kinds = _kinds(config, layers)
     if len(kinds) != layers:
-        config.findings.append(
-            _finding("config-layers-disagree/types", config.path, value=len(kinds), limit=layers)
-        )
+        config.note("config-layers-disagree/types", value=len(kinds), limit=layers)
     indexers = config.texts("indexer_types") or ()
     mixers = [_of_kind(config, kind, full, hidden) for kind in kinds[:layers]]
     for index, kind in enumerate(indexers[: len(mixers)]):
@@ -196,9 +190,7 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
         )
     if kind in LINEAR_KINDS:
         return linear_mixer(config, kind, hidden)
-    noted = _finding("config-layer-unknown", config.path, value=kind)
-    if noted not in config.findings:
-        config.findings.append(noted)
+    config.note("config-layer-unknown", value=kind)
     return full
 
 
@@ -212,9 +204,7 @@ def read_attention(config: ConfigFields, hidden: int) -> Attention:
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
     if kv and heads > 1 and heads % kv:  # 1 replaces a missing number, which is reported
-        disagree = _finding("config-heads-disagree", config.path, value=kv, limit=heads)
-        if disagree not in config.findings:
-            config.findings.append(disagree)
+        config.note("config-heads-disagree", value=kv, limit=heads)
     return Attention(
         query_heads=heads,
         kv_heads=kv or heads,

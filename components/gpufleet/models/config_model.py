@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.findings import findings_in, has_errors
+from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture, LayerGroup
 from gpufleet.models.config_blocks import (
     read_block_configs,
@@ -31,8 +31,6 @@ from gpufleet.models.model_families import (
 )
 from gpufleet.models.parameters import count_parameters
 
-_finding = findings_in(__file__)
-
 MAX_LAYERS = 4096
 _HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
 _WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
@@ -52,19 +50,15 @@ def architecture_from_config(
     text = _language_part(whole)
     family = text.text("model_type") or whole.text("model_type")
     if whole.flag("is_encoder_decoder") or "_class_name" in data or family in ENCODER_DECODERS:
-        whole.findings.append(
-            _finding("model-kind-unsupported", family=family or "this model", value=family)
-        )
+        whole.note("model-kind-unsupported", family=family or "this model", value=family)
         return None, whole
     if not family:
-        whole.findings.append(_finding("config-field-missing/model-type"))
+        whole.note("config-field-missing/model-type")
         return None, whole
     kinds = {family, whole.text("model_type")} & NOT_READ.keys()
     if kinds:
-        whole.findings += [
-            _finding("model-kind-unsupported/known", value=kind, not_read=NOT_READ[kind])
-            for kind in kinds
-        ]
+        for kind in kinds:
+            whole.note("model-kind-unsupported/known", value=kind, not_read=NOT_READ[kind])
         return None, whole
     hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
     singles = read_single_blocks(text, hidden)
@@ -73,9 +67,7 @@ def architecture_from_config(
     layers = len(singles) if singles else text.required(*FIELDS["layers"])
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
-        whole.findings.append(
-            _finding("config-field-invalid/layers", text.path, value=layers, limit=MAX_LAYERS)
-        )
+        text.note("config-field-invalid/layers", value=layers, limit=MAX_LAYERS)
         return None, whole
     if singles is None:
         mixers = read_mixers(text, layers, hidden)
@@ -221,11 +213,8 @@ def tower_parameters(whole: ConfigFields, hidden: int, text: int, notes: list[st
 
 
 def _refuse(whole: ConfigFields, name: str, what: str) -> None:
-    whole.findings.append(
-        _finding(
-            "config-part-not-understood", name, text=whole.text("model_type"), what=what, value=name
-        )
-    )
+    known = {"text": whole.text("model_type"), "what": what, "value": name}
+    whole.note("config-part-not-understood", name, **known)
 
 
 def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes: list[str]) -> int:

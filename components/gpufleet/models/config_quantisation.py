@@ -2,11 +2,8 @@
 
 from typing import cast
 
-from gpufleet.findings import findings_in
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.formats import WEIGHT_FORMATS
-
-_finding = findings_in(__file__)
 
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
@@ -35,14 +32,8 @@ def stored_format(config: ConfigFields) -> str | None:
     found = quantised_format(quantisation)
     if found is None:
         method = quantisation.text("quant_method", "quant_algo")
-        config.findings.append(
-            _finding(
-                "checkpoint-format-unknown",
-                quantisation.path,
-                value=method,
-                weight_formats=WEIGHT_FORMATS,
-            )
-        )
+        known = {"value": method, "weight_formats": WEIGHT_FORMATS}
+        quantisation.note("checkpoint-format-unknown", **known)
     return found
 
 
