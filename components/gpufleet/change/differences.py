@@ -78,18 +78,29 @@ def _compared(old: Any, new: Any) -> list[FieldDifference]:
 Resources = Mapping[str, Mapping[str, Any]]
 
 
-def input_differences(old: Fleet, new: Fleet, name: str) -> list[FieldDifference]:
-    """Every different input of a pool's resources, with its class."""
-    return [one for _, found in _by_resource(old, new, name) for one in found]
+def resource_changes(
+    old: Fleet, new: Fleet, name: str
+) -> Iterator[tuple[ResourceChange, list[FieldDifference]]]:
+    """The engine's operation on each different resource of a pool, and the different inputs of the
+    resource, each with its class."""
+    before, after = resources_of(old, name), resources_of(new, name)
+    rules = platform_rules((new if after else old).platform)
+    for resource in dict.fromkeys((*before, *after)):
+        one, two = before.get(resource), after.get(resource)
+        if one is None or two is None:
+            found = [_whole(rules, resource, before, after)]
+            operation = ResourceOperation.CREATE if one is None else ResourceOperation.DELETE
+        else:
+            found = list(rules.input_differences(_kind(resource), one, two))
+            replaced = any(one.leaf_class is LeafClass.REPLACEMENT for one in found)
+            operation = ResourceOperation.REPLACE if replaced else ResourceOperation.UPDATE
+        if found:
+            yield ResourceChange(resource, operation), [_shown(resource, one) for one in found]
 
 
-def resource_changes(old: Fleet, new: Fleet, name: str) -> tuple[ResourceChange, ...]:
+def engine_changes(old: Fleet, new: Fleet, name: str) -> tuple[ResourceChange, ...]:
     """The engine's operation on each different resource of a pool."""
-    return tuple(
-        ResourceChange(resource, _operation(resource, found, old, new, name))
-        for resource, found in _by_resource(old, new, name)
-        if found
-    )
+    return tuple(change for change, _ in resource_changes(old, new, name))
 
 
 def resources_of(fleet: Fleet, name: str) -> Resources:
@@ -99,19 +110,6 @@ def resources_of(fleet: Fleet, name: str) -> Resources:
     if pool is None or pool.ownership is Ownership.EXISTING:
         return {}
     return platform_rules(pool.platform).registered(fleet, pool)
-
-
-def _by_resource(old: Fleet, new: Fleet, name: str) -> Iterator[tuple[str, list[FieldDifference]]]:
-    before, after = resources_of(old, name), resources_of(new, name)
-    rules = platform_rules((new if after else old).platform)
-    for resource in dict.fromkeys((*before, *after)):
-        one, two = before.get(resource), after.get(resource)
-        found = (
-            [_whole(rules, resource, before, after)]
-            if one is None or two is None
-            else list(rules.input_differences(_kind(resource), one, two))
-        )
-        yield resource, [_shown(resource, difference) for difference in found]
 
 
 def _whole(
@@ -126,17 +124,6 @@ def _whole(
     if kind in rules.node_kinds and others and not stay:
         leaf_class = LeafClass.REPLACEMENT
     return InputDifference("", one, two, leaf_class)
-
-
-def _operation(
-    resource: str, found: list[FieldDifference], old: Fleet, new: Fleet, name: str
-) -> ResourceOperation:
-    if resource not in resources_of(old, name):
-        return ResourceOperation.CREATE
-    if resource not in resources_of(new, name):
-        return ResourceOperation.DELETE
-    replaced = any(one.leaf_class is LeafClass.REPLACEMENT for one in found)
-    return ResourceOperation.REPLACE if replaced else ResourceOperation.UPDATE
 
 
 def _shown(resource: str, one: InputDifference) -> FieldDifference:

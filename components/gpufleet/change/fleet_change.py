@@ -2,14 +2,14 @@
 rendered resources."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.cut_over_steps import cut_over_steps
 from gpufleet.change.differences import (
+    engine_changes,
     files_differ,
-    input_differences,
     resource_changes,
     resources_of,
 )
@@ -92,19 +92,21 @@ def change_plan(
         one, two = before.get(name), after.get(name)
         if one is None or two is None:
             alone = _alone(one or two, one is None, counts.get(name, 0))
-            changes.append(replace(alone, engine=resource_changes(old, new, name)))
+            changes.append(replace(alone, engine=engine_changes(old, new, name)))
             continue
         if one.platform != two.platform or _managed(one) != _managed(two):
             changes.append(_taken_over(one, two, (old, new), counts[name]))
             findings += _rules("ownership", two.path, old=one, pool=two)
             continue
-        inputs = input_differences(old, new, name)
+        resources = list(resource_changes(old, new, name))
+        inputs = [one for _, found in resources for one in found]
         known = bool(resources_of(old, name) and resources_of(new, name))
         alike = known and not inputs and not files_differ(old, new, name)
         kind = _kind(one, two, inputs, known=known, alike=alike)
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
-        change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
+        engine = tuple(one for one, _ in resources)
+        change = replace(change, inputs=tuple(inputs), engine=engine)
         classes = [difference.leaf_class for difference in (*found, *inputs)]
         change = _with_radius(change, one, two, classes)
         if old.spec.cluster.kubernetes_version != new.spec.cluster.kubernetes_version:
@@ -144,15 +146,8 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
         name=pool.name,
         path=pool.path,
         kind=NodeChangeKind.ADDED if added else NodeChangeKind.REMOVED,
-        differences=(),
         nodes=nodes,
-        waves=(),
-        steps=(),
-        labels={},
         gpus=ChangeCapacity("GPUs", *count),
-        resources=(),
-        gpu_hours=gpu_hours(0, 0, 0),
-        gpu_hours_at_most=gpu_hours(0, 0, 0),
     )
 
 
@@ -188,7 +183,7 @@ def _taken_over(old: Pool, new: Pool, fleets: tuple[Fleet, Fleet], nodes: int) -
     had = alone.gpus.before
     after = 0 if kind is NodeChangeKind.REMOVED else nodes * new.gpus_per_node
     count = (had, had, had) if kind is NodeChangeKind.LIVE else (had, 0, after)
-    engine = () if moved else resource_changes(*fleets, new.name)
+    engine = () if moved else engine_changes(*fleets, new.name)
     return replace(
         alone,
         path=new.path,
@@ -295,29 +290,18 @@ def _kind(
 
 
 def _differences(old: Pool, new: Pool) -> Iterable[FieldDifference]:
-    pairs: Sequence[tuple[str, object, object]] = (
-        ("gpu", old.gpu.key, new.gpu.key),
-        ("machines", _names(old), _names(new)),
-        (
-            "image",
-            old.image.key if old.image else "none",
-            new.image.key if new.image else "none",
-        ),
-        ("nodes", f"{old.nodes.minimum} to {old.nodes.maximum}", _range(new)),
-        ("each node offers", _offers(old), _offers(new)),
-        ("GPUs are", _cuts(old), _cuts(new)),
-    )
-    for field, one, two in pairs:
+    shown: Mapping[str, Callable[[Pool], str]] = {
+        "gpu": lambda pool: pool.gpu.key,
+        "machines": lambda pool: ", ".join(machine.name for machine in pool.machines),
+        "image": lambda pool: pool.image.key if pool.image else "none",
+        "nodes": lambda pool: f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+        "each node offers": _offers,
+        "GPUs are": _cuts,
+    }
+    for field, text in shown.items():
+        one, two = text(old), text(new)
         if one != two:
-            yield FieldDifference(field, str(one), str(two))
-
-
-def _names(pool: Pool) -> str:
-    return ", ".join(machine.name for machine in pool.machines)
-
-
-def _range(pool: Pool) -> str:
-    return f"{pool.nodes.minimum} to {pool.nodes.maximum}"
+            yield FieldDifference(field, one, two)
 
 
 def _offers(pool: Pool) -> str:

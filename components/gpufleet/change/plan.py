@@ -1,7 +1,7 @@
 """ChangePlan: the change from one fleet to another. Plain frozen data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -125,29 +125,29 @@ class ChangeCapacity:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolChange:
     """The change of one pool."""
 
     name: str
     path: str
     kind: NodeChangeKind
-    differences: tuple[FieldDifference, ...]
+    differences: tuple[FieldDifference, ...] = ()
     nodes: int
     """Number of nodes in the plan."""
-    waves: tuple[tuple[int, ...], ...]
+    waves: tuple[tuple[int, ...], ...] = ()
     """Ordinals that change together, wave by wave."""
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
     """For each node, in order."""
-    labels: Mapping[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """The new labels of each node. Empty if no node changes in place."""
     gpus: ChangeCapacity
     """Physical GPUs in service."""
-    resources: tuple[ChangeCapacity, ...]
+    resources: tuple[ChangeCapacity, ...] = ()
     """Extended resources, by name."""
-    gpu_hours: Decimal
+    gpu_hours: Decimal = Decimal("0.00")
     """GPU-hours out of service if each node takes as long as expected."""
-    gpu_hours_at_most: Decimal
+    gpu_hours_at_most: Decimal = Decimal("0.00")
     """The same if each node takes as long as it may before the change stops."""
     rollout: Rollout | None = None
     """Order of replacements or restarts, and its actor, if the waves are not declared."""

@@ -11,7 +11,7 @@ from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.findings.row_rules import rules_in
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
+from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.pool import Provisioner
@@ -37,21 +37,14 @@ def validate_cluster(old: Fleet, new: Fleet) -> Iterator[Finding]:
         left = [p.name for p in new.pools if p.name in cut and p.previous is None]
         if left:
             yield _finding("mig-manager-leaves-too-early", pools=left)
-
-    yield from _driver_objects(before, after)
+    first = numbers(before.version) < WITH_DRIVER_OBJECTS <= numbers(after.version)
+    if first and after.separate_drivers and not before.separate_drivers and before.driver:
+        yield _finding("operator-upgrade-in-one-step", old=before.version, new=after.version)
 
 
 WITH_DRIVER_OBJECTS = (26, 7, 0)
 """First release that moves the driver from the ClusterPolicy to NVIDIADriver objects with its pods
 in place (NVIDIA/cloud-native-docs#459)."""
-
-
-def _driver_objects(before: OperatorPlan, after: OperatorPlan) -> Iterator[Finding]:
-    """An upgrade across that release, and the objects, in one change."""
-    old, new = numbers(before.version), numbers(after.version)
-    first = old < WITH_DRIVER_OBJECTS <= new
-    if first and after.separate_drivers and not before.separate_drivers and before.driver:
-        yield _finding("operator-upgrade-in-one-step", old=before.version, new=after.version)
 
 
 def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:

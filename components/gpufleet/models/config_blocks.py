@@ -36,7 +36,7 @@ def is_gated(config: ConfigFields) -> bool:
     if family in GATED or activation in GLU:
         return True
     if activation in GATED_ACTIVATIONS:
-        config.note("model-type-unknown", value=family, activation=activation)
+        config.say("model-type-unknown", value=family, activation=activation)
         return True
     config.findings.append(
         error(
@@ -117,7 +117,7 @@ def _experts(
         shared = (count or 0) * one
     per_token = config.required(*FIELDS["experts per token"])
     if per_token > experts:
-        config.note("config-experts-disagree", value=per_token, limit=experts)
+        config.say("config-experts-disagree", value=per_token, limit=experts)
     return ExpertFeedForward(experts, per_token, one, shared, gated)
 
 
@@ -187,7 +187,7 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
         return []
     stated = config.number("num_hidden_layers")
     if stated is not None and stated != len(kinds):
-        config.note("config-layers-disagree", limit=len(kinds), value=stated)
+        config.say("config-layers-disagree", limit=len(kinds), value=stated)
     made = {kind: makers[kind]() for kind in dict.fromkeys(kinds)}
     return [made[kind] for kind in kinds]
 

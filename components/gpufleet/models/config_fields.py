@@ -80,7 +80,7 @@ class ConfigFields:
         value = self.number(*names)
         noted = {one.path for one in self.findings}
         if value is None and not noted.intersection(f"{self.path}{name}" for name in names):
-            self.note("config-field-missing", names[0], names=" or ".join(names))
+            self.say("config-field-missing", names[0], names=" or ".join(names))
         return value or 1
 
     def flag(self, name: str) -> bool | None:
@@ -116,9 +116,9 @@ class ConfigFields:
     def refuse(self, name: str, value: object, wanted: str) -> None:
         """Note, once, a value that the field cannot have."""
         shown = str(value)[:40]
-        self.note("config-field-invalid", name, name=name, value=shown, wanted=wanted)
+        self.say("config-field-invalid", name, name=name, value=shown, wanted=wanted)
 
-    def note(self, code: str, place: str = "", **known: object) -> None:
+    def say(self, code: str, place: str = "", **known: Any) -> None:
         """Note a problem of the mapping, or of a place in it, once.
 
         Args:

@@ -51,7 +51,7 @@ def linear_mixer(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
         )
     if config.has("mamba_d_state") and config.has("mamba_n_heads", "mamba_expand"):
         return _named_second_mamba(config, hidden)
-    config.note("config-linear-layer-unknown", value=kind)
+    config.say("config-linear-layer-unknown", value=kind)
     return LinearMixer(0, 0, hidden)
 
 

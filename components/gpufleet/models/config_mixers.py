@@ -29,10 +29,10 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     if config.has(name := "block_types"):
         # Their own format names layers: read as plain attention they would give a wrong result.
         family = config.text("model_type")
-        config.note("config-layer-unknown/mixed", name, family=family, value=name)
+        config.say("config-layer-unknown/mixed", name, family=family, value=name)
     kinds = _kinds(config, layers)
     if len(kinds) != layers:
-        config.note("config-layers-disagree/types", value=len(kinds), limit=layers)
+        config.say("config-layers-disagree/types", value=len(kinds), limit=layers)
     indexers = config.texts("indexer_types") or ()
     mixers = [_of_kind(config, kind, full, hidden) for kind in kinds[:layers]]
     for index, kind in enumerate(indexers[: len(mixers)]):
@@ -190,7 +190,7 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
         )
     if kind in LINEAR_KINDS:
         return linear_mixer(config, kind, hidden)
-    config.note("config-layer-unknown", value=kind)
+    config.say("config-layer-unknown", value=kind)
     return full
 
 
@@ -204,7 +204,7 @@ def read_attention(config: ConfigFields, hidden: int) -> Attention:
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
     if kv and heads > 1 and heads % kv:  # 1 replaces a missing number, which is reported
-        config.note("config-heads-disagree", value=kv, limit=heads)
+        config.say("config-heads-disagree", value=kv, limit=heads)
     return Attention(
         query_heads=heads,
         kv_heads=kv or heads,

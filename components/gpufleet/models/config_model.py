@@ -50,15 +50,15 @@ def architecture_from_config(
     text = _language_part(whole)
     family = text.text("model_type") or whole.text("model_type")
     if whole.flag("is_encoder_decoder") or "_class_name" in data or family in ENCODER_DECODERS:
-        whole.note("model-kind-unsupported", family=family or "this model", value=family)
+        whole.say("model-kind-unsupported", family=family or "this model", value=family)
         return None, whole
     if not family:
-        whole.note("config-field-missing/model-type")
+        whole.say("config-field-missing/model-type")
         return None, whole
     kinds = {family, whole.text("model_type")} & NOT_READ.keys()
     if kinds:
         for kind in kinds:
-            whole.note("model-kind-unsupported/known", value=kind, not_read=NOT_READ[kind])
+            whole.say("model-kind-unsupported/known", value=kind, not_read=NOT_READ[kind])
         return None, whole
     hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
     singles = read_single_blocks(text, hidden)
@@ -67,7 +67,7 @@ def architecture_from_config(
     layers = len(singles) if singles else text.required(*FIELDS["layers"])
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
-        text.note("config-field-invalid/layers", value=layers, limit=MAX_LAYERS)
+        text.say("config-field-invalid/layers", value=layers, limit=MAX_LAYERS)
         return None, whole
     if singles is None:
         mixers = read_mixers(text, layers, hidden)
@@ -213,8 +213,8 @@ def tower_parameters(whole: ConfigFields, hidden: int, text: int, notes: list[st
 
 
 def _refuse(whole: ConfigFields, name: str, what: str) -> None:
-    known = {"text": whole.text("model_type"), "what": what, "value": name}
-    whole.note("config-part-not-understood", name, **known)
+    text = whole.text("model_type")
+    whole.say("config-part-not-understood", name, text=text, what=what, value=name)
 
 
 def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes: list[str]) -> int:

@@ -32,8 +32,7 @@ def stored_format(config: ConfigFields) -> str | None:
     found = quantised_format(quantisation)
     if found is None:
         method = quantisation.text("quant_method", "quant_algo")
-        known = {"value": method, "weight_formats": WEIGHT_FORMATS}
-        quantisation.note("checkpoint-format-unknown", **known)
+        quantisation.say("checkpoint-format-unknown", value=method, weight_formats=WEIGHT_FORMATS)
     return found
 
 
