@@ -4,15 +4,7 @@ from dataclasses import dataclass, field
 
 from gpufleet.cluster.fact import NOTHING, Fact
 from gpufleet.cluster.subject import Subject
-
-GPU_CLASS = "gpu.nvidia.com"
-"""Device class of whole GPUs of NVIDIA's DRA driver."""
-
-MIG_CLASS = "mig.nvidia.com"
-"""Device class of MIG devices of NVIDIA's DRA driver."""
-
-VFIO_CLASS = "vfio.gpu.nvidia.com"
-"""Device class of GPUs for virtual machines of NVIDIA's DRA driver."""
+from gpufleet.partition.shares import GPU_CLASS, MIG_CLASS, VFIO_CLASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +30,8 @@ class DeviceRequest:
     @property
     def is_gpu(self) -> bool:
         """Whether it requests GPUs or parts of them, by a class of NVIDIA's driver."""
-        return self.device_class.is_known and self.device_class.value in (
-            GPU_CLASS,
-            MIG_CLASS,
-            VFIO_CLASS,
-        )
+        classes = (GPU_CLASS, MIG_CLASS, VFIO_CLASS)
+        return self.device_class.is_known and self.device_class.value in classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ from typing import Protocol
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.dra import DraCut, counters
-from gpufleet.partition.dra_offers import DRIVER, GPU_CLASS, DraOffer
+from gpufleet.partition.dra_offers import DRIVER, DraOffer
+from gpufleet.partition.shares import GPU_CLASS
 from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Team
 

@@ -15,7 +15,6 @@ from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition import dra_gates, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
 from gpufleet.partition.dra_offers import (
-    GPU_CLASS,
     ClaimSharing,
     DraOffer,
     claim_sharing,
@@ -25,7 +24,7 @@ from gpufleet.partition.dra_offers import (
 )
 from gpufleet.partition.layouts import Cut, lay_out
 from gpufleet.partition.profile_name import resource_of, total, written
-from gpufleet.partition.shares import RESOURCES, slice_memory
+from gpufleet.partition.shares import GPU_CLASS, RESOURCES, slice_memory
 from gpufleet.partition.slot_table import MEDIA_ENGINES
 from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 from gpufleet.spec.sharing import Dra, Mig

@@ -14,8 +14,6 @@ from gpufleet.catalogue.lookup import UnknownKeyError
 from gpufleet.findings import Finding, error, findings_in, has_errors
 from gpufleet.findings.row_rules import rules_in
 from gpufleet.partition.dra_offers import (
-    GPU_CLASS,
-    MIG_CLASS,
     ClaimSharing,
     DraOffer,
     claim_sharing,
@@ -24,7 +22,7 @@ from gpufleet.partition.dra_offers import (
     validate_terms,
 )
 from gpufleet.partition.profile_name import similar
-from gpufleet.partition.shares import MIB
+from gpufleet.partition.shares import GPU_CLASS, MIB, MIG_CLASS, VFIO_CLASS
 from gpufleet.spec.device_needs import (
     DeviceNeed,
     DraSharing,
@@ -34,8 +32,6 @@ from gpufleet.spec.sharing import Dra
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
 
-VFIO_CLASS = "vfio.gpu.nvidia.com"
-"""DeviceClass of GPUs that are bound to vfio-pci, made by the driver's chart."""
 FindGpu = Callable[[str], Gpu]
 """The GPU of a name; raises UnknownKeyError."""
 

@@ -19,10 +19,6 @@ _finding, _rules = findings_in(__file__), rules_in(__file__)
 
 DRIVER = "gpu.nvidia.com"
 """Name of the driver in ResourceSlices, in claims' configurations and in front of attributes."""
-GPU_CLASS = "gpu.nvidia.com"
-"""DeviceClass of whole GPUs, made by the driver's chart."""
-MIG_CLASS = "mig.nvidia.com"
-"""DeviceClass of all MIG devices, made by the driver's chart."""
 DEFAULT_CLIENTS = 2
 
 

@@ -17,6 +17,13 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
 )
 """Vendor -> extended resource its device plugin publishes for whole devices."""
 
+GPU_CLASS = "gpu.nvidia.com"
+"""DeviceClass of whole GPUs, made by the chart of NVIDIA's DRA driver."""
+MIG_CLASS = "mig.nvidia.com"
+"""DeviceClass of all MIG devices, made by the driver's chart."""
+VFIO_CLASS = "vfio.gpu.nvidia.com"
+"""DeviceClass of GPUs that are bound to vfio-pci, made by the driver's chart."""
+
 SHARED_SUFFIX = ".shared"
 """Suffix that `renameByDefault` appends; the device plugin has no other new name."""
 

@@ -1,6 +1,6 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
@@ -34,9 +34,8 @@ from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
     config_map,
     critical_pods_quota,
-    network_namespace,
     nic_cluster_policy,
-    operator_namespace,
+    operands_namespace,
     secondary_networks,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files, validate_alerts
@@ -46,7 +45,6 @@ from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_
 from gpufleet.render.releases import value_files
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.health import HealthMode
-from gpufleet.spec.images import Images
 
 _file = files_in(__file__)
 
@@ -63,7 +61,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *_plugin_chart(fleet),
         *value_files(fleet),
         *_dra(fleet),
-        *_file("nvidia/vgpu-devices.yaml", vgpu_device_file(fleet)),
+        *_file("nvidia/vgpu-devices.yaml", vgpu_device_config(fleet)),
         *_file("nvidia/vgpu-scheduler.sh", vgpu_scheduler_file(fleet)),
         *kueue_files(fleet),
         *monitoring_files(fleet),
@@ -91,7 +89,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     if plan.ownership is Ownership.EXISTING:
         return
     if fleet.addons.subscription(GPU_OPERATOR) is None:
-        yield from _namespace("GPU Operator", operator_namespace(fleet))
+        yield from _namespace("GPU Operator", plan.namespace)
     folder, place = "manifests/gpu-operator", plan.namespace
     title = fleet.platform.facts.title
     quota = critical_pods_quota(fleet, "gpu-operator-quota", plan.namespace)
@@ -134,21 +132,15 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
 def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
         yield from platform_files(pool.platform).pool_files(fleet, pool)
+    yield from _file("pods/{pool}.yaml", "---\n".join(_snippets(fleet, pool)), pool=pool.name)
+
+
+def _snippets(fleet: Fleet, pool: Pool) -> Iterator[str]:
+    """Pod templates for each share and each claim."""
     asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
     hint = {**pod_annotations(pool, fleet.spec.queues), **asked.annotations}
     head = {"metadata": {"annotations": hint}} if hint else {}
-    network = asked.resources
-    images = fleet.spec.addons.images
-    snippets = [
-        *_shares(pool, network, head, images),
-        *_claims(pool, network, head, images),
-    ]
-    yield from _file("pods/{pool}.yaml", "---\n".join(snippets), pool=pool.name)
-
-
-def _shares(
-    pool: Pool, network: Mapping[str, str], head: Mapping[str, object], images: Images
-) -> Iterator[str]:
+    network, images = asked.resources, fleet.spec.addons.images
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
     for share in pool.partition.shares:
         if share.resource not in pool.advertised:
@@ -159,11 +151,6 @@ def _shares(
             f"{share.resource}: {share.per_node} on each node of {pool.name}, "
             f"{_memory(share.memory_bytes)}{note}",
         )
-
-
-def _claims(
-    pool: Pool, network: Mapping[str, str], head: Mapping[str, object], images: Images
-) -> Iterator[str]:
     made = pool.partition.dra
     if made is None:
         return
@@ -186,16 +173,16 @@ def _memory(amount: int | None) -> str:
     return "memory not sourced" if amount is None else f"{gib(amount)} each"
 
 
-def _namespace(program: str, manifest: Mapping[str, Any]) -> tuple[Artefact, ...]:
-    folder = program.lower().replace(" ", "-")
-    return _file("manifests/{program}/namespace.yaml", manifest, program=folder, title=program)
+def _namespace(program: str, name: str) -> tuple[Artefact, ...]:
+    made, folder = operands_namespace(name), program.lower().replace(" ", "-")
+    return _file("manifests/{program}/namespace.yaml", made, program=folder, title=program)
 
 
 def _network_operator(fleet: Fleet) -> Iterator[Artefact]:
     folder = "manifests/network-operator"
     if fleet.addons.network_operator.rendered:
         if fleet.addons.subscription(NETWORK_OPERATOR) is None:
-            yield from _namespace("Network Operator", network_namespace(fleet))
+            yield from _namespace("Network Operator", fleet.addons.network_operator.namespace)
         yield from _file(f"{folder}/nic-cluster-policy.yaml", nic_cluster_policy(fleet))
         yield from _file(f"{folder}/networks.yaml", secondary_networks(fleet))
 
@@ -210,24 +197,19 @@ def _plugin_chart(fleet: Fleet) -> tuple[Artefact, ...]:
 # vGPU: what the host's device manager makes. Format: NVIDIA vGPU device manager `version: v1`.
 
 
-def vgpu_config_name(pool: Pool) -> str:
-    """Configuration of the device manager's file for a pool's hosts: the type, in lower case."""
-    assert pool.partition.vgpu is not None
-    return pool.partition.vgpu.type.name.lower()
-
-
 def vgpu_device_config(fleet: Fleet) -> dict[str, Any]:
     """The vGPU device manager's document: for each type of the fleet, every GPU filled with it.
 
-    For hosts that run Kubernetes themselves (KubeVirt, OpenShift Virtualization); vCenter makes
-    vGPUs by itself. Types no table has a number for are left out. Empty without vGPU pools.
+    A configuration has the name of the type in lower case. For hosts that run Kubernetes themselves
+    (KubeVirt, OpenShift Virtualization); vCenter makes vGPUs by itself. Types without a number in a
+    table are left out. Empty without vGPU pools.
     """
     configs: dict[str, list[dict[str, Any]]] = {}
     for pool in fleet.pools:
         made = pool.partition.vgpu
         if made is None or made.per_gpu is None:
             continue
-        configs[vgpu_config_name(pool)] = [
+        configs[made.type.name.lower()] = [
             {"devices": "all", "vgpu-devices": {made.type.name: made.per_gpu}}
         ]
     return {"version": "v1", "vgpu-configs": dict(sorted(configs.items()))} if configs else {}
@@ -252,12 +234,6 @@ def vgpu_scheduler_file(fleet: Fleet) -> str:
             f'# options nvidia NVreg_RegistryDwords="{key}"',
         ]
     return "\n".join(lines) + "\n" if lines else ""
-
-
-def vgpu_device_file(fleet: Fleet) -> str:
-    """The document as the text of its ConfigMap; empty without vGPU pools."""
-    document = vgpu_device_config(fleet)
-    return yaml_text(document) if document else ""
 
 
 # Values of NVIDIA's NVSentinel by the modes of the pools: monitor, quarantine, repair

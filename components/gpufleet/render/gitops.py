@@ -9,7 +9,7 @@ Kustomization on Kustomizations only, so each release is in the folder of a Kust
 wave.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ class GitOpsStep:
 
     name: str
     wave: int
-    after: tuple[str, ...]
+    after: tuple[str, ...] = ()
     """Names of the steps that must be ready before."""
     release: FleetRelease | None = None
     """None: a folder."""
@@ -81,30 +81,22 @@ def gitops_steps(fleet: Fleet) -> tuple[GitOpsStep, ...]:
     folders = {
         step_of(file.path) for file in artefacts(fleet) if file.kind is ArtefactKind.MANIFEST
     }
-    found: list[tuple[int, str, FleetRelease | None, str]] = [
-        (WAVES[step], f"{prefix}-{step}", None, f"{FOLDER}/{WAVES[step]}-{step}")
+    found = [
+        GitOpsStep(f"{prefix}-{step}", WAVES[step], folder=f"{FOLDER}/{WAVES[step]}-{step}")
         for step in folders
     ]
     for release in releases(fleet):
         first = release.chart.name == NETWORK_OPERATOR
         wave = NETWORK_WAVE if first else OPERATOR_WAVE
-        found.append((wave, f"{prefix}-{release.chart.name}", release, ""))
-    found.sort(key=lambda one: (one[0], one[1]))
-    return tuple(
-        GitOpsStep(
-            name=name,
-            wave=wave,
-            after=tuple(other for before, other, _, _ in found if before == _last(found, wave)),
-            release=release,
-            folder=folder,
-        )
-        for wave, name, release, folder in found
-    )
+        found.append(GitOpsStep(f"{prefix}-{release.chart.name}", wave, release=release))
+    found.sort(key=lambda one: (one.wave, one.name))
+    return tuple(replace(one, after=_wave_before(found, one.wave)) for one in found)
 
 
-def _last(found: list[tuple[int, str, FleetRelease | None, str]], wave: int) -> int | None:
-    """The wave before; None for the first."""
-    return max((one[0] for one in found if one[0] < wave), default=None)
+def _wave_before(found: Sequence[GitOpsStep], wave: int) -> tuple[str, ...]:
+    """Names of the steps of the wave before; empty for the first."""
+    last = max((one.wave for one in found if one.wave < wave), default=None)
+    return tuple(one.name for one in found if one.wave == last)
 
 
 def argocd_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:

@@ -5,6 +5,7 @@ from typing import Any
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
+from gpufleet.render.data_files import data_part
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.monitoring import MonitoringBackend
 
@@ -14,12 +15,7 @@ CHART = "keda"
 def keda_values(*, watched: bool) -> dict[str, Any]:
     """The values: a webhook that refuses objects while it is unavailable, instead of admitting them
     unchecked, and ServiceMonitors of its own metrics if `watched`."""
-    scraped = {"enabled": watched, "serviceMonitor": {"enabled": watched}}
-    return {
-        "crds": {"install": True},
-        "webhooks": {"failurePolicy": "Fail"},
-        "prometheus": {"operator": scraped, "metricServer": dict(scraped)},
-    }
+    return data_part("keda", "values", watched=watched)
 
 
 def keda_release_values(fleet: Fleet) -> dict[str, Any]:

@@ -39,12 +39,8 @@ def kueue_values(fleet: Fleet) -> dict[str, Any]:
     """Values of the chart kueue."""
     monitoring = fleet.spec.monitoring
     watched = monitoring is not None and kueue_monitors_itself(monitoring)
-    return {
-        # The chart's ServiceMonitor needs its definition in the cluster.
-        "enablePrometheus": watched,
-        "managerConfig": {"controllerManagerConfigYaml": yaml_text(kueue_configuration(fleet))},
-        **({"metrics": {"prometheusNamespace": "monitoring"}} if watched else {}),
-    }
+    text = yaml_text(kueue_configuration(fleet))
+    return data_part("kueue", "values", watched=watched, configuration=text)
 
 
 def kueue_release_values(fleet: Fleet) -> dict[str, Any]:
@@ -55,22 +51,11 @@ def kueue_release_values(fleet: Fleet) -> dict[str, Any]:
 
 def _class_mappings(fleet: Fleet) -> list[dict[str, Any]]:
     mappings: list[dict[str, Any]] = []
-    for mapping in class_mappings(fleet):
-        entry: dict[str, Any] = {
-            "name": mapping.resource,
-            "deviceClassNames": list(mapping.classes),
-        }
-        if mapping.counter is not None:
-            entry["sources"] = [
-                {
-                    "counter": {
-                        "name": mapping.counter,
-                        "driver": DRIVER,
-                        "deviceSelector": {"cel": {"expression": memory_selector()}},
-                    }
-                }
-            ]
-        mappings.append(entry)
+    for one in class_mappings(fleet):
+        counted = {"counter": one.counter, "driver": DRIVER, "expression": memory_selector()}
+        sources = None if one.counter is None else data_part("kueue", "sources", **counted)
+        known = {"name": one.resource, "classes": list(one.classes), "sources": sources}
+        mappings.append(data_part("kueue", "mapping", **known))
     return mappings
 
 

@@ -70,20 +70,16 @@ def node_taints(pool: Pool) -> list[dict[str, str]]:
 
 def topologies(fleet: Fleet) -> list[dict[str, Any]]:
     """One Topology per declared one, its levels from the widest to the narrowest."""
-    queues = fleet.spec.queues
-    made: list[dict[str, Any]] = []
-    for declared in () if queues is None else queues.topologies:
-        levels = [{"nodeLabel": level} for level in topology_levels(declared, fleet.platform)]
-        made.append(_object("Topology", declared.name, {"levels": levels}))
-    return made
+    return [
+        _object("Topology", one.name, {"levels": [{"nodeLabel": level} for level in levels]})
+        for one in (fleet.spec.queues.topologies if fleet.spec.queues else ())
+        for levels in [topology_levels(one, fleet.platform)]
+    ]
 
 
 def _topology_of(pool: Pool, fleet: Fleet) -> str | None:
-    queues = fleet.spec.queues
-    for declared in () if queues is None else queues.topologies:
-        if pool.name in declared.pools:
-            return declared.name
-    return None
+    declared = fleet.spec.queues.topologies if fleet.spec.queues else ()
+    return next((one.name for one in declared if pool.name in one.pools), None)
 
 
 DEFAULT_QUEUE = "default"
@@ -179,10 +175,10 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
 
 def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
     """The groups of teams, without the fleet's own group, which needs no object."""
-    queues = fleet.spec.queues
+    if (queues := fleet.spec.queues) is None:
+        return []
     made: list[dict[str, Any]] = []
-    for group in () if queues is None else queues.cohorts:
-        assert queues is not None
+    for group in queues.cohorts:
         parent, weight = group.parent or queues.cohort, _cohort_weight(queues, group)
         spec = data_part("kueue_queues", "cohort", parent=parent, weight=weight)
         made.append(_object("Cohort", group.name, spec))
@@ -191,12 +187,10 @@ def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
 
 def priority_classes(fleet: Fleet) -> list[dict[str, Any]]:
     """WorkloadPriorityClasses, which jobs name by a label. Pod priority is independent."""
-    queues = fleet.spec.queues
     made: list[dict[str, Any]] = []
-    for one in () if queues is None else queues.priorities:
-        parts: dict[str, Any] = {"value": one.value}
-        if one.description:
-            parts["description"] = one.description
+    for one in fleet.spec.queues.priorities if fleet.spec.queues else ():
+        parts = {"value": one.value, "description": one.description or None}
+        parts = data_part("kueue_queues", "priority", **parts)
         made.append(manifest(API_VERSION, "WorkloadPriorityClass", one.name, **parts))
     return made
 

@@ -9,6 +9,7 @@ from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet
 from gpufleet.fleet.nic_cluster_policy import network_operator_values, networks, policy
+from gpufleet.render.data_files import data_part
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,
@@ -20,16 +21,10 @@ PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """Operands of both mount host paths and load kernel modules (NVIDIA GPU Operator documentation,
 NVIDIA Network Operator documentation)."""
 
-CRITICAL_PODS = "1G"
-"""The number of Google's own quota in kube-system: it admits critical pods and limits none
-(kubernetes/kubernetes 1691311 `cluster/gce/addons/admission-resource-quota-critical-pods`). The 100
-of NVIDIA's guide for GKE are too few above some ten nodes: every operand is critical, and Node
-Feature Discovery has a pod on nodes that no fleet counts."""
 
-
-def operator_namespace(fleet: Fleet) -> dict[str, Any]:
-    """The operator's namespace."""
-    return manifest("v1", "Namespace", fleet.addons.gpu_operator.namespace, labels=PRIVILEGED)
+def operands_namespace(name: str) -> dict[str, Any]:
+    """The namespace of an operator."""
+    return manifest("v1", "Namespace", name, labels=PRIVILEGED)
 
 
 def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, Any] | None:
@@ -38,13 +33,7 @@ def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, An
     of the two system priority classes only if a quota counts them."""
     if not fleet.platform.facts.quota_for_critical_pods:
         return None
-    classes = ["system-node-critical", "system-cluster-critical"]
-    counted = {"scopeName": "PriorityClass", "operator": "In", "values": classes}
-    spec = {
-        "hard": {"pods": CRITICAL_PODS},
-        "scopeSelector": {"matchExpressions": [counted]},
-    }
-    return manifest("v1", "ResourceQuota", name, namespace, spec=spec)
+    return manifest("v1", "ResourceQuota", name, namespace, spec=data_part("quota", "critical"))
 
 
 def config_map(files: ConfigFiles, namespace: Any) -> dict[str, Any]:
@@ -62,11 +51,6 @@ def gpu_operator_release_values(fleet: Fleet) -> dict[str, Any]:
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
     return with_images(fleet, GPU_OPERATOR, merged(values, fleet.spec.addons.gpu_operator.values))
-
-
-def network_namespace(fleet: Fleet) -> dict[str, Any]:
-    """The operator's namespace."""
-    return manifest("v1", "Namespace", fleet.addons.network_operator.namespace, labels=PRIVILEGED)
 
 
 def network_release_values(fleet: Fleet) -> dict[str, Any]:

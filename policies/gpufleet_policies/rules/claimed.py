@@ -13,9 +13,10 @@ from gpufleet.cluster import (
     known,
     unknown,
 )
-from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
+from gpufleet.cluster.claims import DeviceClaim
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pods import PodClaim
+from gpufleet.partition.shares import GPU_CLASS
 from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placement import PRODUCT_LABEL
 

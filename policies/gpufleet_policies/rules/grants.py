@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gpufleet.cluster import PodGroup
-from gpufleet.cluster.claims import GPU_CLASS
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker
 from gpufleet.partition.grant import Grant
+from gpufleet.partition.shares import GPU_CLASS
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import grant_of_labels
 from gpufleet_policies.rules.placement import candidates, gpu_requests, possible_pools

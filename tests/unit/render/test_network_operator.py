@@ -10,9 +10,9 @@ from jsonschema import Draft7Validator
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.manifests import (
-    network_namespace,
     network_release_values,
     nic_cluster_policy,
+    operands_namespace,
     secondary_networks,
 )
 from tests.reading import yaml_data
@@ -195,6 +195,6 @@ def test_every_key_exists_in_the_chart() -> None:
 
 
 def test_the_namespace_admits_privileged_operands() -> None:
-    metadata = network_namespace(fleet())["metadata"]
+    metadata = operands_namespace(fleet().addons.network_operator.namespace)["metadata"]
     assert metadata["name"] == "nvidia-network-operator"
     assert metadata["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"

@@ -2,9 +2,8 @@ from typing import Any
 
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.render.artefacts import vgpu_device_config, vgpu_device_file
+from gpufleet.render.artefacts import vgpu_device_config
 from gpufleet.render.manifests import gpu_operator_release_values
-from tests.reading import yaml_data
 
 
 def fleet(*profiles: str) -> Fleet:
@@ -38,12 +37,10 @@ def test_every_type_fills_the_gpus_of_its_hosts() -> None:
             "a100d-3-40c": [{"devices": "all", "vgpu-devices": {"A100D-3-40C": 2}}],
         },
     }
-    assert yaml_data(vgpu_device_file(one)) == vgpu_device_config(one)
 
 
 def test_nothing_without_guests() -> None:
     assert vgpu_device_config(fleet()) == {}
-    assert vgpu_device_file(fleet()) == ""
     assert "licensingConfig" not in operator_values_of(fleet())["driver"]
 
 
