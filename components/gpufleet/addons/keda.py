@@ -87,5 +87,5 @@ class Keda(ChartInOwnNamespace):
 
 def _keda_plan(component: str, args: KedaArgs) -> ReleasePlan:
     given = checked(component, KedaArgs, args, DeclaredKeda)
-    values = merged(keda_values(watched=given.watched), args.get("values", {}))
+    values = merged(keda_values(watched=given.watched), given.values)
     return ReleasePlan(chart=chosen_chart(component, given, CHART), values=values)

@@ -64,6 +64,6 @@ def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPluginPlan:
     )
     return NeuronPluginPlan(
         chart=chart,
-        values=merged(values, args.get("values", {})),
+        values=merged(values, given.values),
         scheduler=given.scheduler,
     )

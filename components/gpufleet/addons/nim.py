@@ -75,4 +75,4 @@ class NimOperator(ChartInOwnNamespace):
 def _operator_plan(component: str, args: NimOperatorArgs) -> ReleasePlan:
     given = checked(component, NimOperatorArgs, args, DeclaredNimOperator)
     chart = chosen_chart(component, given, CHART)
-    return ReleasePlan(chart=chart, values=args.get("values", {}))
+    return ReleasePlan(chart=chart, values=given.values)

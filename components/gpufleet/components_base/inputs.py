@@ -119,7 +119,7 @@ def _mapping(
         elif name != key and name in given:
             both = f"`{key}` and `{name}` are one argument"
             findings.append(error("argument-repeated", _joined(path, key), both, "remove one"))
-    given = {python.get(key, key): value for key, value in given.items()}
+    given = {python.get(key, key): value for key, value in given.items() if value is not None}
     required: frozenset[str] = getattr(args_type, "__required_keys__", frozenset())
     for key in sorted(required - {key for key, value in given.items() if value is not None}):
         place = _joined(path, to_camel(key))
@@ -129,7 +129,7 @@ def _mapping(
     return {
         to_camel(key): _value(hints[key], value, _joined(path, to_camel(key)), findings)
         for key, value in given.items()
-        if key in hints and value is not None
+        if key in hints
     }
 
 

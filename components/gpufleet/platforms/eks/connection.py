@@ -120,11 +120,16 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
 
 def _unreadable(connection: EksConnection) -> Iterable[Finding]:
     """Known values that are not a valid role or address range."""
-    role, services = connection.node_role_arn, connection.cluster_service_cidr
-    if isinstance(role, str) and not _ROLE.match(role):
-        yield _finding("connection-no-role-arn", found=role)
+    yield from validate_role(connection.node_role_arn)
+    services = connection.cluster_service_cidr
     if isinstance(services, str) and not _is_network(services):
         yield _finding("connection-no-address-range", found=services)
+
+
+def validate_role(role: pulumi.Input[str]) -> Iterable[Finding]:
+    """An error for a known value that is not the ARN of a role."""
+    if isinstance(role, str) and not _ROLE.match(role):
+        yield _finding("connection-no-role-arn", found=role)
 
 
 def _is_network(text: str) -> bool:

@@ -35,5 +35,5 @@ def _planned(component: str, args: EfaDevicePluginArgs) -> ReleasePlan:
     values = efa_device_plugin_values(given.instance_types, tolerations)
     return ReleasePlan(
         chart=chosen_chart(component, given, CHART),
-        values=merged(values, args.get("values", {})),
+        values=merged(values, given.values),
     )

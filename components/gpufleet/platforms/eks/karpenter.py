@@ -17,6 +17,7 @@ from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import AwsObject, aws_parts
+from gpufleet.platforms.eks.connection import validate_role
 from gpufleet.platforms.eks.karpenter_values import (
     CHART,
     DEFINITIONS,
@@ -139,7 +140,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),
     )
-    if findings := validate_karpenter(plan):
+    if findings := [*validate_role(given.node_role_arn), *validate_karpenter(plan)]:
         refuse(component, findings)
     return plan
 
