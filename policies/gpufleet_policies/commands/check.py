@@ -82,7 +82,8 @@ def command(
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)
     looked_at = checked.is_judged or checked.findings or not is_read
-    require_something(looked_at, _nothing_judged(file, checked))
+    empty = f"{file}: it has no document, so nothing was validated"
+    require_something(looked_at, _nothing_judged(file, checked) if kind is None else empty)
     failed = exit_code(checked.findings) or (require_judged and checked.not_judged)
     sys.exit((1 if failed else 0) if is_read else 2)
 

@@ -256,9 +256,11 @@ def _read_as(kind: str, file: Input, read: Reading, select: str | None) -> Readi
         return _chosen(kind, read, select)
     text = CONFIGURATION.decoded(file.content or b"")
     try:
-        first = next(iter(each_document(text)), Document(None))
+        first = next(iter(each_document(text)), None)
     except UnreadableDocumentError:
         first = Document(None)  # the kind's own reader reports the error
+    if first is None:  # no document: nothing is validated
+        return Reading(file.name, [], [], 0, comments=read.comments)
     config = NvidiaConfig(
         locator=Locator(_WHOLE, file.name, file=file.name, line=first.line),
         annotations=known_texts(inside(first.data, "metadata.annotations")),

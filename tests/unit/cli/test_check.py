@@ -34,6 +34,13 @@ def test_warn_is_0_and_reject_is_1() -> None:
     assert set(finding) == {"code", "severity", "path", "message", "evidence", "fix"}
 
 
+@pytest.mark.parametrize("text", ["", "# a comment\n", "---\n---\n"])
+@pytest.mark.parametrize("kind", list(FINE))
+def test_a_file_without_a_document_is_no_success(kind: str, text: str) -> None:
+    with pytest.raises(UnreadableInputError, match="it has no document"):
+        run("--as", kind, "-", text=text)
+
+
 def test_unreadable_is_2_with_a_verdict() -> None:
     for text in ("a: [", b"\xff", "{{{{"):
         result = run("--as", "device-plugin", "-", "--format", "json", text=text)

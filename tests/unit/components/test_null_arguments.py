@@ -1,0 +1,66 @@
+"""A null argument: a needed one is reported as missing, an optional one has its default."""
+
+from typing import Any
+
+import pytest
+
+import gpufleet
+from gpufleet.components_base.inputs import InvalidArgumentsError
+
+ROLE = "arn:aws:iam::123456789012:role/nodes"
+POOL = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 2}}
+CONNECTION = {"infrastructure_name": "lab", "server": "vc", "datacenter": "dc", "network": "vms"}
+KARPENTER = {"catalogue": "2026.11", "cluster_name": "ml", "region": "us-east-1"}
+EKS = {**KARPENTER, "pool": POOL, "node_role_arn": ROLE, "subnet_ids_by_zone": {}}
+OPENSHIFT = {"catalogue": "2026.11", "pool": {**POOL, "openshift": {"template": "rhcos"}}}
+
+
+@pytest.mark.parametrize(
+    ("component", "arguments", "place"),
+    [
+        ("EksGpuNodeGroup", {**EKS, "catalogue": None}, "catalogue"),
+        ("Keda", {"catalogue": None}, "catalogue"),
+        ("GpuFleet", {"spec": None}, "spec"),
+        *(
+            (
+                "OpenShiftGpuMachineSet",
+                {**OPENSHIFT, "connection": {**CONNECTION, name: None}},
+                f"connection.{name}",
+            )
+            for name in ("server", "network")
+        ),
+    ],
+)
+def test_a_needed_argument_that_is_null_is_missing(
+    component: str, arguments: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(InvalidArgumentsError) as refused:
+        getattr(gpufleet, component)("one", arguments)
+    assert [(one.code, one.path) for one in refused.value.findings] == [("argument-missing", place)]
+    assert all(one.fix for one in refused.value.findings)
+
+
+@pytest.mark.parametrize(
+    ("component", "arguments"),
+    [
+        ("Keda", {}),
+        ("NimOperator", {}),
+        ("NeuronDevicePlugin", {}),
+        ("EfaDevicePlugin", {"instance_types": ["p5.48xlarge"]}),
+    ],
+)
+def test_null_values_of_a_chart_are_no_values(
+    plain_run: Any, component: str, arguments: dict[str, Any]
+) -> None:
+    def registered(values: object) -> list[Any]:
+        given = {"catalogue": "2026.11", **arguments, "values": values}
+        run = plain_run(lambda: getattr(gpufleet, component)("one", given))
+        return [(one.type, one.name, one.inputs) for one in run.resources]
+
+    assert registered(None) == registered({})
+
+
+def test_the_node_role_of_karpenter_is_an_arn() -> None:
+    with pytest.raises(InvalidArgumentsError, match="'nodes' is not an ARN") as refused:
+        gpufleet.Karpenter("karpenter", {**KARPENTER, "node_role_arn": "nodes"})
+    assert [one.code for one in refused.value.findings] == ["connection-no-role-arn"]
