@@ -12,7 +12,8 @@ POOL = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 2}}
 CONNECTION = {"infrastructure_name": "lab", "server": "vc", "datacenter": "dc", "network": "vms"}
 KARPENTER = {"catalogue": "2026.11", "cluster_name": "ml", "region": "us-east-1"}
 EKS = {**KARPENTER, "pool": POOL, "node_role_arn": ROLE, "subnet_ids_by_zone": {}}
-OPENSHIFT = {"catalogue": "2026.11", "pool": {**POOL, "openshift": {"template": "rhcos"}}}
+MACHINE = {"template": "rhcos", "cpus": 8, "memoryGib": 64}
+OPENSHIFT = {"catalogue": "2026.11", "pool": {**POOL, "openshift": MACHINE}}
 
 
 @pytest.mark.parametrize(
