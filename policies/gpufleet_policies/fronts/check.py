@@ -285,18 +285,17 @@ def _chosen(kind: str, read: Reading, select: str | None) -> Reading:
     if not unread and all(one.kind != kind for one in own):
         hint = f": use --as {others}" if others else ""
         raise UnreadableDocumentError(f"no object of the text is of {kind}{hint}")
-    own = [one for one in own if select is None or select in _configs(one)] or own
+    own = [
+        one  # a node selects a configuration by its key, or a part of it by name
+        for one in own
+        if select in (None, one.key, *mapping(inside(parsed(one.text), "mig-configs")))
+    ] or own
     pairs = [
         (replace(fact, is_named=True) if isinstance(fact, NvidiaConfig) else fact, source)
         for fact, source in zip(read.facts, read.sources, strict=True)
         if not isinstance(fact, NvidiaConfig) or fact in own
     ]
     return replace(read, facts=[one for one, _ in pairs], sources=[one for _, one in pairs])
-
-
-def _configs(config: NvidiaConfig) -> set[str]:
-    """Names by which a node selects a configuration, or a part of it."""
-    return {config.key, *mapping(inside(parsed(config.text), "mig-configs"))}
 
 
 def _holds_several(file: Input) -> bool:

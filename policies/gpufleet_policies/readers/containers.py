@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
@@ -315,6 +316,12 @@ def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]
                 kind = secret_in(f"{parts[index - 1]} {part}")
             if kind is not None:
                 yield f"{place}.{key}[{index}]", kind
+    headers = (
+        (f"{place}.{key}.httpGet.httpHeaders[{index}].value", secret_in(str(at(header, "value"))))
+        for _, key in _PROBES
+        for index, header in enumerate(items(at(raw, f"{key}.httpGet.httpHeaders")))
+    )
+    yield from islice(((where, kind) for where, kind in headers if kind), 1)  # probes have the same
     for index, variable in enumerate(items(raw.get("env"))):
         name, value = at(variable, "name"), at(variable, "value")
         kind = secret_in(value) if isinstance(value, str) else None

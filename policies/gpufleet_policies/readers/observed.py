@@ -66,14 +66,9 @@ def _of_plan(document: Mapping[str, Any]) -> Iterator[ObservedResource]:
         known, _ = without_unknown(values if kind == "helm_release" else camel_keys(values))
         inputs = known if kind == "helm_release" else _unwrapped(known)
         id_ = known.get("id")
-        yield ObservedResource(
-            token, _last(address), inputs, id_ if isinstance(id_, str) else None, address
-        )
-
-
-def _last(address: str) -> str:
-    """`gpu` of `module.eks.aws_eks_node_group.gpu["a"]`: with its key."""
-    return address.split(".")[-1].replace('"', "").replace("[", "-").rstrip("]")
+        # `gpu-a` of `module.eks.aws_eks_node_group.gpu["a"]`
+        name = address.split(".")[-1].replace('"', "").replace("[", "-").rstrip("]")
+        yield ObservedResource(token, name, inputs, id_ if isinstance(id_, str) else None, address)
 
 
 def _unwrapped(value: Any, key: str = "") -> Any:

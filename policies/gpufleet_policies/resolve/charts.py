@@ -72,7 +72,11 @@ def rendered(folder: str, release: WrappedRelease, tree: Tree) -> list[Made]:
     for one in (own := values_of(instead, yaml_value), parts := values_of(given, yaml_value)):
         if one.missing:
             raise UnresolvedError(f"its values are not among the files: {one.missing[0]}")
-        variable = place_of(one.values, _is_open)
+        # A text with spaces and a variable in it may be a script.
+        variable = place_of(
+            one.values,
+            lambda v: v is UNKNOWN or (is_filled_in(v) and not re.search(r"\s", v)),
+        )
         if variable is not None:
             raise UnresolvedError(f"its value {variable} is not known")
     name = re.sub(r"[^a-z0-9-]+", "-", release.name.lower())[:53].strip("-")
@@ -91,11 +95,6 @@ def rendered(folder: str, release: WrappedRelease, tree: Tree) -> list[Made]:
         return list(_objects(text, folder, space, tree))
     except UnreadableDocumentError as problem:
         raise UnresolvedError(f"its objects cannot be read: {problem}") from None
-
-
-def _is_open(value: Any) -> bool:
-    """Whether a value is not known; a text with a variable in it may be a script."""
-    return value is UNKNOWN or (is_filled_in(value) and not re.search(r"\s", value))
 
 
 def parts_of(folder: str, tree: Tree) -> dict[str, str]:

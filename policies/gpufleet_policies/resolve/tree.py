@@ -33,7 +33,8 @@ class Tree:
     @cached_property
     def _roots(self) -> set[str]:
         folders = {os.path.dirname(root) for root in self._named}  # noqa: PTH120  thousands of texts
-        return _outermost({os.path.realpath(_repository(root)) for root in folders})
+        roots = {os.path.realpath(_repository(root)) for root in folders}
+        return {root for root in roots if not any(root.startswith(_inside(one)) for one in roots)}
 
     def kustomization(self, folder: str) -> str | None:
         """The name of the kustomization of a folder; None where it has none."""
@@ -79,11 +80,6 @@ class Tree:
 
 def _inside(root: str) -> str:
     return root.rstrip(os.sep) + os.sep
-
-
-def _outermost(roots: set[str]) -> set[str]:
-    """Folders that are not below another one."""
-    return {root for root in roots if not any(root.startswith(_inside(one)) for one in roots)}
 
 
 def _repository(root: str) -> Path:

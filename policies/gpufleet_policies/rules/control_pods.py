@@ -60,17 +60,17 @@ def _head(
                 for place in written_amounts(one, one.gpu_resources)
             ),
         )
-    elif others and not declared.is_unknown and _scales(workload):
+    elif (
+        others
+        and not declared.is_unknown
+        and any(
+            (one.minimum.found or 0) < (one.maximum.found or 0)
+            for one in workload.scaling
+            if one.minimum.is_known
+        )
+    ):
         # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
         yield on_control.say(case="head", group=group)
-
-
-def _scales(workload: WorkloadFacts) -> bool:
-    """Whether workers of a Ray cluster come and go: not known counts as a fixed size."""
-    return any(
-        one.minimum.is_known and one.maximum.is_known and one.minimum.value < one.maximum.value
-        for one in workload.scaling
-    )
 
 
 def _alongside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> Iterator[Finding]:

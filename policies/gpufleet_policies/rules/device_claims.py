@@ -73,7 +73,9 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
 def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The device is allocated to the pod all the same."""
     for group in workload.pod_groups:
-        if not group.claims or not _containers_known(group):
+        if not group.claims or not group.containers:
+            continue
+        if not all(one.claims_known and one.resources_known for one in group.containers):
             continue
         used = {name for container in group.containers for name in container.claims}
         for one in reversed(group.claims):
@@ -102,12 +104,6 @@ def _devices(
     gpus = Fraction(sum(counts) * pods)
     basis = f"{claim.locator}, {pods} time{'' if pods == 1 else 's'}"
     return Money(AmountKind.WASTE, None, gpus, basis, all_month=not workload.runs_to_completion)
-
-
-def _containers_known(group: PodGroup) -> bool:
-    return bool(group.containers) and all(
-        container.claims_known and container.resources_known for container in group.containers
-    )
 
 
 @written_rule("dra-claim-elsewhere")

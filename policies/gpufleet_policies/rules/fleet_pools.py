@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts
-from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding
 from gpufleet.findings.money import MICRO_USD, AmountKind, Money, usd_hour
@@ -134,7 +133,9 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
 def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Left to the other rules where they already name the pool. Karpenter's static pools count."""
     for pool in gpu_pools(context, subject):
-        if not _is_fixed(pool) or pool.is_committed or not _certain_capacity(pool.capacity):
+        # Flex start and queued capacity is for one run: its size is not a decision to keep.
+        for_one_run = (pool.capacity.found or {"queued"}) & {"flexStart", "queued"}
+        if not _is_fixed(pool) or pool.is_committed or for_one_run:
             continue
         if context.is_nonproduction(subject) or _is_large_notebook_pool(context, pool):
             continue
@@ -164,11 +165,6 @@ def _is_fixed(pool: NodePool) -> bool:
     if pool.size.fixed:
         return True
     return most.found == standing.value
-
-
-def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
-    """Flex start and queued capacity is made for one run: its size is not a decision to keep."""
-    return capacity.is_known and not capacity.value & {"flexStart", "queued"}
 
 
 @written_rule("on-demand-for-interruptible", POOLS)

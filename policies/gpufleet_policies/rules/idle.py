@@ -11,7 +11,7 @@ from gpufleet.findings.money import Money
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
+from gpufleet_policies.rules.waiting import goes_on, last_statement, leaves_it, waits_for_ever
 from gpufleet_policies.rules.written import written_rule
 
 _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\b")
@@ -76,8 +76,8 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 
 @written_rule("gpu-oneshot-in-deployment")
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """`nvidia-smi` alone, CUDA's samples, tests of load: in CrashLoopBackOff, or in a loop, the pod
-    keeps its GPU."""
+    """`nvidia-smi` alone, CUDA's samples, tests of load, a shell that ends with `&`: in
+    CrashLoopBackOff, or in a loop, the pod keeps its GPU."""
     kind = workload.locator.kind
     if workload.runs_to_completion:
         return
@@ -116,6 +116,8 @@ def ends_at_once(container: Container) -> str | None:
     if not words.is_known or not words.value:
         return None
     script = last_statement(words.value)
+    if leaves_it(words.value):
+        return "a shell that leaves its program in the background"
     program, *rest = script.split() or [""]
     name = program.rsplit("/", 1)[-1]
     if name == "nvidia-smi" and not goes_on(rest):

@@ -99,7 +99,9 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
             if group.pods.found != 0:
                 data = _pods(context, subject, group)
                 own = (subject.locator.kind, subject.locator.name, data["metadata"]["namespace"])
-                data["lowest"] = _lowest(context).get(own, data.get("pods"))
+                scaled, now = _scaled(context).get(own), data.get("pods")
+                data["lowest"] = now if scaled is None else scaled.minimum.found
+                data["highest"] = now if scaled is None else scaled.maximum.found
                 yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
@@ -134,13 +136,11 @@ def _subscribed(context: RuleContext) -> Fact[str]:
 
 
 @once
-def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
-    """Fewest replicas that an autoscaler keeps, by kind, name and namespace of what it scales."""
+def _scaled(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
+    """What an autoscaler keeps, by kind, name and namespace of what it scales."""
     return {
-        (one.target_kind.found, one.target_name.found, one.locator.namespace or "default"): (
-            _written(least=one.scaling.minimum).get("least")
-        )
-        for one in context.anywhere(Autoscaler)
+        (it.target_kind.found, it.target_name.found, it.locator.namespace or "default"): it.scaling
+        for it in context.anywhere(Autoscaler)
     }
 
 

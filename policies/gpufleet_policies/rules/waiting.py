@@ -86,6 +86,12 @@ def last_statement(words: tuple[str, ...]) -> str:
     return _plain(statements[-1]).removeprefix("wait ").strip() if statements else ""
 
 
+def leaves_it(words: tuple[str, ...]) -> bool:
+    """Whether a shell puts its last program into the background, and ends."""
+    statements = _statements(_script(words))
+    return _name(words[0]) in _SHELLS and bool(statements) and statements[-1][1]
+
+
 def goes_on(arguments: list[str]) -> bool:
     """Whether nvidia-smi with these arguments does not end by itself."""
     return bool(_SMI_GOES_ON.intersection(word.partition("=")[0] for word in arguments))

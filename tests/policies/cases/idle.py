@@ -39,6 +39,14 @@ CASES = (
         "runs `gpu_burn`, which ends, in a Deployment",
         Level.ADVISORY,
     ),
+    # llm-on-gke/vllm-inference vllm-deploy-a4.yaml
+    Case(
+        "gpu-oneshot-in-deployment",
+        deployment({f"{CONTAINER}.command": ["bash", "-c", "./serve --port 8888 &\nwait\n"]}),
+        deployment({f"{CONTAINER}.command": ["bash", "-xc", "./load ;\n./serve --port 8888 &\n"]}),
+        "runs `a shell that leaves its program in the background`, which ends",
+        Level.ADVISORY,
+    ),
     Case(
         "gpu-notebook-without-culling",
         notebook({'metadata.annotations."gpufleet.dev/culled-after-seconds"': "3600"}),

@@ -4,7 +4,7 @@ catalogues of OpenShift, and exporters next to one another."""
 from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.pair_objects import node, of_kind, operator, release
 from tests.policies.cases.workloads import CONTAINER, deployment
 
@@ -120,7 +120,50 @@ _SHARES = of_kind("ConfigMap", "v1", "volcano-vgpu-device-config", None, namespa
 _GKE_NODE = node(labels={"cloud.google.com/gke-accelerator": "nvidia-l4"})
 
 
+def _set(name: str) -> Thing:
+    container = {"name": "a", "image": "b", "resources": {"limits": {"nvidia.com/gpu": 8}}}
+    probe = {"tcpSocket": {"port": 8080}}
+    template = {"spec": {"containers": [{**container, "readinessProbe": probe}]}}
+    spec = {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template}}
+    return of_kind("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", name, spec, namespace="ml")
+
+
+def _of_set(name: str) -> Thing:
+    spec = {"selector": {"leaderworkerset.sigs.k8s.io/name": name}, "ports": [{"port": 8080}]}
+    return of_kind("Service", "v1", "leader", spec, namespace="ml")
+
+
+_PICKER_SPEC = {"selector": {"app": "picker"}, "ports": [{"name": "grpc", "port": 9002}]}
+
+
+def _picked(port: int) -> Thing:
+    """opendatahub-io/kserve#1097: the picker on the port of the model server."""
+    spec = {
+        "selector": {"matchLabels": {"app": "chat"}},
+        "targetPorts": [{"number": 8000}],
+        "endpointPickerRef": {"name": "picker", "port": {"number": port}},
+    }
+    return of_kind("InferencePool", "inference.networking.k8s.io/v1", "chat", spec, namespace="ml")
+
+
 CASES = (
+    Case(
+        "port-name-absent",
+        _picked(9002),
+        _picked(8000),
+        "asks its endpoint picker on port 8000, and Service ml/picker has other ports",
+        ADVICE,
+        alongside=(FLEET, of_kind("Service", "v1", "picker", _PICKER_SPEC, namespace="ml")),
+    ),
+    # llm-on-gke/vllm-inference vllm-deploy-lws-deepseek.yaml
+    Case(
+        "service-selects-nothing",
+        _of_set("vllm-dps"),
+        _of_set("vllm"),
+        "selects pods of the LeaderWorkerSet vllm, which is not here; LeaderWorkerSet ml/vllm-dps",
+        ADVICE,
+        alongside=(_set("vllm-dps"),),
+    ),
     Case(
         "volcano-queue-too-small",
         _job(2),

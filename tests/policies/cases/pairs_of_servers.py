@@ -48,6 +48,33 @@ NOT_ROOT = {
 }
 
 
+def serving(size: str) -> Thing:
+    """A RayService of one worker with two GPUs, and its model."""
+    limits = {"cpu": 8, "memory": "64Gi", "nvidia.com/gpu": 2}
+    containers = [{"name": "a", "image": "b", "resources": {"limits": limits}}]
+    worker = {"groupName": "gpu", "replicas": 1, "minReplicas": 1, "maxReplicas": 1}
+    worker |= {"rayStartParams": {}, "template": {"spec": {"containers": containers}}}
+    head = [{"name": "h", "image": "b", "resources": {"limits": {"cpu": 2, "memory": "8Gi"}}}]
+    spec = {
+        "serveConfigV2": "applications:\n- name: a\n  import_path: a:b\n  deployments:\n"
+        "  - name: c\n    ray_actor_options: {num_gpus: 2}\n    autoscaling_config:\n"
+        f"      target_ongoing_requests: 64\n      {size}\n",
+        "rayClusterConfig": {
+            "headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": head}}},
+            "workerGroupSpecs": [worker],
+        },
+    }
+    return of_kind("RayService", "ray.io/v1", "llm", spec, namespace="ml")
+
+
+def exporter(memory: str) -> Thing:
+    image = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.2-4.7.1-ubuntu22.04"
+    container = {"name": "e", "image": image, "resources": {"limits": {"memory": memory}}}
+    template = {"metadata": {"labels": {"app": "e"}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"app": "e"}}, "template": template}
+    return of_kind("DaemonSet", "apps/v1", "exporter", spec, namespace="monitoring")
+
+
 def scaler_of(target: str) -> Thing:
     thing = scaled()
     sizes = {"minReplicaCount": 1, "maxReplicaCount": 2}
@@ -96,6 +123,30 @@ CASES = (
             }
         ),
         "has runAsNonRoot, and vllm/vllm-openai runs as root",
+        Level.ADVISORY,
+    ),
+    # llm-on-gke/vllm-inference vllm-deploy-mistral-h100.yaml
+    Case(
+        "server-options-refused",
+        server("vllm/vllm-openai", "--model=Qwen/Qwen3-0.6B"),
+        server("vllm/vllm-openai", "--model=Qwen/Qwen3-0.6B", "--disable-log-requests"),
+        "starts vllm/vllm-openai, whichever release that is, with --disable-log-requests",
+        Level.ADVISORY,
+    ),
+    # jimmyshah83/gpt-oss-k8s-gpu-inferencing k8s/gpt-oss-120b-deploy.yaml
+    Case(
+        "ray-serve-keys-not-read",
+        serving("max_replicas: 1"),
+        serving("maxReplicas: 1"),
+        "writes minReplicas or maxReplicas below autoscaling_config",
+        Level.ADVISORY,
+    ),
+    # tungsheng/gpu-inference-lab platform/observability/dcgm-exporter.yaml
+    Case(
+        "exporter-set-memory-too-small",
+        exporter("1Gi"),
+        exporter("256Mi"),
+        "may take 256Mi",
         Level.ADVISORY,
     ),
     # kornsour/inference-platform phase-2-capstone/k8s/keda-scaledobject.yaml

@@ -11,17 +11,6 @@ from tests.policies.objects import REMOVE
 ADVICE = Level.ADVISORY
 QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}}
 QUEUE = 'metadata.labels."kueue.x-k8s.io/queue-name"'
-_PICKER = {"selector": {"app": "picker"}, "ports": [{"name": "grpc", "port": 9002}]}
-
-
-def _picked(port: int) -> Thing:
-    """opendatahub-io/kserve#1097: the picker on the port of the model server."""
-    spec = {
-        "selector": {"matchLabels": {"app": "chat"}},
-        "targetPorts": [{"number": 8000}],
-        "endpointPickerRef": {"name": "picker", "port": {"number": port}},
-    }
-    return of_kind("InferencePool", "inference.networking.k8s.io/v1", "chat", spec, namespace="ml")
 
 
 def _volume(mode: str) -> Thing:
@@ -272,6 +261,15 @@ CASES = (
         alongside=(FLEET, _volume("ReadWriteOnce")),
     ),
     Case(
+        "volume-of-one-node",
+        deployment(),
+        deployment(_mounting(1)),
+        "mounts PersistentVolumeClaim ml/models, which is ReadWriteOnce, and an autoscaler makes "
+        "up to 4 pods of it",
+        ADVICE,
+        alongside=(FLEET, _volume("ReadWriteOnce"), _scaled("chat")),
+    ),
+    Case(
         "budget-blocks-every-drain",
         _budget(1),
         _budget(2),
@@ -384,13 +382,5 @@ CASES = (
         "names the port metrics, and Service ml/chat, which it selects, has no port of this name",
         ADVICE,
         alongside=(FLEET, _HTTPS, deployment(_PODS)),
-    ),
-    Case(
-        "port-name-absent",
-        _picked(9002),
-        _picked(8000),
-        "asks its endpoint picker on port 8000, and Service ml/picker has other ports",
-        ADVICE,
-        alongside=(FLEET, of_kind("Service", "v1", "picker", _PICKER, namespace="ml")),
     ),
 )
