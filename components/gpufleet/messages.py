@@ -37,6 +37,11 @@ def one_line(text: str) -> str:
     return _FORMAT.sub(_escape, _CONTROL.sub(" ", text))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which is plural unless it is one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def marked(text: str) -> str:
     """A text for HTML on one line; text between backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(one_line(text)))

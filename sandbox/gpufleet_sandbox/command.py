@@ -119,9 +119,10 @@ def down(directory: Path | None, output_format: str) -> None:
 @_directory_option
 @format_option
 def reset(directory: Path | None, output_format: str) -> None:
-    """Stop the sandbox and delete its data: cluster objects, stacks, certificates, logs.
+    """Stop the sandbox and delete its data.
 
-    Cached programs stay. Stacks deployed to a real cloud are not in here and are not touched.
+    Cluster objects, stacks, certificates and logs go; cached programs stay. Stacks deployed to a
+    real cloud are not in here and are not touched.
     """
     with _session(directory) as sandbox:
         sandbox.reset()
@@ -132,7 +133,7 @@ def reset(directory: Path | None, output_format: str) -> None:
 @_directory_option
 @format_option
 def status(directory: Path | None, output_format: str) -> None:
-    """Processes, ports, nodes with what they advertise, and where each pod landed.
+    """Show processes, ports, nodes, and where each pod landed.
 
     Exits 1 when the sandbox does not run as a whole.
     """
@@ -174,9 +175,10 @@ def programs(names: tuple[str, ...], output_format: str) -> None:
 @_directory_option
 @format_option
 def env(directory: Path | None, output_format: str) -> None:
-    """Print the lines that point a shell at the sandbox: `eval "$(gpufleet sandbox env)"`.
+    """Print the lines that point a shell at the sandbox.
 
-    The same lines are in the file `env` of the sandbox folder. They hold paths, no secrets.
+    `eval "$(gpufleet sandbox env)"` runs them. The same lines are in the file `env` of the sandbox
+    folder. They hold paths, no secrets.
     """
     with _session(directory) as sandbox:
         if output_format == "json":

@@ -203,6 +203,12 @@ def test_resource_of_another_pool_than_the_labels_allow():
     assert "remove the node label, or choose pool notebooks" in found.text
 
 
+def test_a_pool_label_that_no_pool_has_is_named():
+    typo = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "notbooks"}
+    found = only(findings(deployment(typo)), "gpu-resource-not-offered")
+    assert "no pool of the fleet has gpufleet.dev/pool=notbooks" in found.text
+
+
 def test_more_replicas_than_the_pools_hold():
     found = only(findings(deployment({"spec.replicas": 60})), "gpu-pods-exceed-declared-pools")
     assert found.level is Level.MANDATORY

@@ -14,14 +14,10 @@ import click
 from gpufleet.catalogue import Catalogue, InstanceType, Price, Source, UnknownKeyError, load
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.catalogue.load import DEFAULT_EDITION
+from gpufleet.catalogue.regions import check_region
 from gpufleet.cli.options import options
-from gpufleet.cli.output import (
-    exit_code,
-    format_option,
-    print_findings,
-    print_json,
-    table_console,
-)
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json, table_console
 from gpufleet.findings import FleetError
 
 # Rows of `gpufleet catalogue`: fields of the JSON, and columns of the text.
@@ -248,8 +244,10 @@ def command(
             text = f"--{option} has no meaning for {table}, only for {', '.join(of)}"
             raise click.UsageError(text)
     try:
-        catalogue = _load(edition, prices)
+        catalogue = load(edition or DEFAULT_EDITION, prices=prices)
         key = catalogue.find_gpu(gpu).key if gpu else None
+        clouds = ("aws", "gcp") if cloud is None else (cloud,)
+        print_findings(check_region(region, clouds, catalogue, "--region"))
         catalogue = catalogue.in_region(region, estimate=False)
     except UnknownKeyError as problem:
         raise click.UsageError(str(problem)) from None
@@ -269,10 +267,6 @@ def command(
         print_json(rows)
     else:
         _print_table(f"{table}, edition {catalogue.edition}", columns, rows)
-
-
-def _load(edition: str | None, prices: Path | None) -> Catalogue:
-    return load(prices=prices) if edition is None else load(edition, prices=prices)
 
 
 def _print_table(title: str, columns: Iterable[str], rows: Sequence[Row]) -> None:

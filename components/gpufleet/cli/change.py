@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -25,7 +25,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.documents.plain_data import plain_data
-from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rollout import Rollout
@@ -99,7 +99,8 @@ def _fleet(source: str, which: str) -> tuple[Fleet | None, tuple[Finding, ...]]:
         return compiled.fleet, ()
     text = one_line(f"the {which} declaration ({source}) does not compile")
     click.echo(f"gpufleet: {text}", err=True)
-    return None, tuple(f for f in compiled.findings if f.severity.value == "error")
+    errors = (one for one in compiled.findings if one.severity is Severity.ERROR)
+    return None, tuple(replace(one, message=f"{source}: {one.message}") for one in errors)
 
 
 def _counts(given: tuple[str, ...]) -> dict[str, int]:

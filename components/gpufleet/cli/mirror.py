@@ -13,6 +13,7 @@ from gpufleet.cli.source import compile_files
 from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding, error, has_errors
+from gpufleet.messages import counted
 from gpufleet.render.fleet_release import FleetRelease
 from gpufleet.render.mirror import MirrorList, as_dict, mirror_list
 
@@ -81,10 +82,10 @@ def _file(found: MirrorList, tool: str, name: str) -> str:
 
 
 def _print(found: MirrorList) -> None:
-    click.echo(f"{len(found.charts)} charts")
+    click.echo(counted(len(found.charts), "chart"))
     for release in found.charts:
         click.echo(f"  {release.chart.name} {release.version}  {release.chart.repository}")
-    click.echo(f"{len(found.images)} images")
+    click.echo(counted(len(found.images), "image"))
     for image in found.images:
         moved = "" if image.source == image.target else f"  as {image.target}"
         click.echo(f"  {image.source}{moved}  ({', '.join(image.users)})")

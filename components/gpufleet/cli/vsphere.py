@@ -44,7 +44,7 @@ _where = options(__file__, "vsphere")
 def inventory(
     source: str | None, cluster: str, name_prefix: str | None, output_format: str, **asked: Any
 ) -> None:
-    """Print hosts, GPUs and profiles of a cluster, and which pools of SPEC fit now.
+    """Print hosts, GPUs and profiles, and which pools fit now.
 
     Each pool is validated alone, with the machines that already run; existing machines of its own
     count as fitting. SPEC is a FleetSpec, or `-`.

@@ -1,11 +1,11 @@
 """Cluster-wide add-ons. The pools imply all of them; these settings are overrides."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
-from gpufleet.spec.base import Ownership, SecretName, SpecModel
+from gpufleet.spec.base import OneOf, Ownership, SecretName, SpecModel
 from gpufleet.spec.device_needs import DeviceTaint
 from gpufleet.spec.gpu_operator import GpuOperatorSettings, Switch
 from gpufleet.spec.images import Images
@@ -172,23 +172,17 @@ class DriverInstaller(SpecModel):
     gpuOperator}`. Default true; write false if Google's own manifest is already applied."""
 
 
-class ChartSource(SpecModel):
+class ChartSource(OneOf):
     """Source of charts: exactly one. Default: each vendor's own repository."""
 
-    repository: str | None = None
-    """Helm repository that mirrors all charts, `https://charts.example.com`."""
-    oci: str | None = None
-    """OCI registry path, `oci://registry.example.com/charts`."""
-    folder: str | None = None
-    """Folder with one sub-folder per chart, as the sandbox and air-gapped sites use."""
+    example: ClassVar[str] = "repository: https://charts.example.com"
 
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        chosen = [name for name in ("repository", "oci", "folder") if getattr(self, name)]
-        if len(chosen) != 1:
-            found = " and ".join(chosen) if chosen else "none"
-            raise ValueError(f"exactly one of repository, oci, folder is needed, found {found}")
-        return self
+    repository: str | None = Field(default=None, min_length=1)
+    """Helm repository that mirrors all charts, `https://charts.example.com`."""
+    oci: str | None = Field(default=None, min_length=1)
+    """OCI registry path, `oci://registry.example.com/charts`."""
+    folder: str | None = Field(default=None, min_length=1)
+    """Folder with one sub-folder per chart, as the sandbox and air-gapped sites use."""
 
 
 class Charts(SpecModel):

@@ -68,10 +68,13 @@ def command(
     every pool with its derivation as a comment; findings go to standard error.
 
     \b
-        gpufleet plan workloads.yaml > fleet.yaml
-        gpufleet plan workloads.yaml --manifests pods.yaml
+        platform: eks
+        cluster: {name: ml, region: us-east-1}
+        workloads: [{name: chat, workload: inference, model: Llama-3.1-8B, context: 8192}]
+
+    \b
+        gpufleet plan workloads.yaml --manifests pods.yaml > fleet.yaml
         gpufleet plan workloads.yaml --regions us-east-1,eu-west-1,us-central1
-        gpufleet plan workloads.yaml --offers catalogue
 
     JSON: {"spec", "pools", "workloads", "cost", "confidence", "places", "findings"}.
     Exits 1 when a workload or the fleet has an error, 2 when FILE cannot be read.

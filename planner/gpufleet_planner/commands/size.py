@@ -186,8 +186,9 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
         if isinstance(before, dict):  # anything else is refused with the whole file
             before[camel(key)] = value
     if file is None and not {"model", "context"} <= set(document):
-        missing = [f"--{name}" for name in ("model", "context") if name not in document]
-        raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that states it")
+        missing = " and ".join(f"--{one}" for one in ("model", "context") if one not in document)
+        example = "--model Llama-3.1-8B --context 8192"
+        raise click.UsageError(f"missing {missing}, such as {example}, or a FILE that has it")
     return document
 
 

@@ -110,8 +110,10 @@ class PlanBudget(RequestModel):
 
 
 class PlanHead(RequestModel):
-    """Everything of the file but the workloads."""
+    """Everything of the file but the entries of `workloads`."""
 
+    workloads: Any = None
+    """Each entry is read on its own."""
     catalogue: str | None = None
     """Edition, quoted. Default: the newest."""
     platform: Platform
@@ -157,13 +159,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
     """Plain data of a file -> plan file, with every structural problem at once."""
     findings: list[Finding] = []
     rows = data.get("workloads")
-    head = read_model(
-        PlanHead,
-        {k: v for k, v in data.items() if k != "workloads"},
-        "",
-        INVALID,
-        findings,
-    )
+    head = read_model(PlanHead, data, "", INVALID, findings)
     if not isinstance(rows, list) or not rows:
         findings.append(_finding("plan-file-invalid/no-workloads"))
         return None, tuple(findings)

@@ -81,7 +81,7 @@ def rules(output_format: str) -> None:
 @click.argument("rule")
 @format_option
 def explain(rule: str, output_format: str) -> None:
-    """Explain a rule: what it forbids, why, its source, a bad and a good example.
+    """Explain a rule: purpose, source, a bad and a good example.
 
     JSON: what `gpufleet policies rules` gives of one rule, with "detail", "seenIn": {"source",
     "url"} or null, and "example": {"bad", "change", "message"} or null.
@@ -118,7 +118,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
 @options(__file__, "policies init", wheel=click.Path(path_type=Path, exists=True))
 @format_option
 def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
-    """Write a policy pack folder for a project that installs gpufleet.
+    """Write a policy pack folder for a project with gpufleet.
 
     \b
         gpufleet policies init policies
@@ -172,14 +172,15 @@ def admission(
     exempt: tuple[str, ...],
     output_format: str,
 ) -> None:
-    """Write ValidatingAdmissionPolicies for the rules that a cluster can check by itself.
+    """Write ValidatingAdmissionPolicies for a cluster.
 
     \b
         gpufleet policies admission --out admission
         kubectl apply -f admission
 
-    Each policy has a binding that warns and writes the audit log; with `--enforce deny` policies
-    of mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md lists what they validate.
+    They are the rules that a cluster can check by itself, each with a binding that warns and
+    writes the audit log; with `--enforce deny` policies of mandatory rules refuse. Needs Kubernetes
+    1.30. docs/admission.md lists what they validate.
 
     Exits 2 when no rule that a cluster can check is on.
 

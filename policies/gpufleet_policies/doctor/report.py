@@ -11,6 +11,7 @@ from typing import Any
 
 from gpufleet.cli.html_parts import document
 from gpufleet.documents.shapes import rewritten
+from gpufleet.messages import counted
 from gpufleet_policies.doctor.cause import Diagnosis
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import WhyPending
@@ -38,11 +39,11 @@ def _line(many: Sequence[Diagnosis]) -> str:
 
 def looked_at(cluster: Dump) -> str:
     """Contents of the dump, in words."""
-    nodes = len(cluster.nodes)
+    nodes = counted(len(cluster.nodes), "node")
     gpus = sum(sum(node.devices.values()) for node in cluster.nodes.values())
     waits = sum(pod.waits and pod.wants_gpus for pod in cluster.pods)
     return (
-        f"{nodes:,} nodes that offer {gpus:,} GPUs or parts, {len(cluster.pods):,} pods, "
+        f"{nodes} with {gpus:,} GPUs or parts, {counted(len(cluster.pods), 'pod')}, "
         f"{waits:,} of them waiting for GPUs"
     )
 
@@ -52,8 +53,7 @@ def short_text(cluster: Dump, found: Sequence[Diagnosis]) -> Iterator[str]:
     if not found:
         yield f"nothing found in {looked_at(cluster)}"
         return
-    plural = "s" if len(found) > 1 else ""
-    yield f"{len(found)} finding{plural} in {looked_at(cluster)}"
+    yield f"{counted(len(found), 'finding')} in {looked_at(cluster)}"
     made = groups(found)
     room = (LINES - 2) // 2
     for many in made[:room]:

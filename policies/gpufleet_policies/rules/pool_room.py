@@ -216,9 +216,12 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 continue
             elsewhere = offering(list(context.fleet.pools), resource)
             offered = sorted({s.resource for pool in pools for s in pool.shares})
+            labels = [f"{one}={' or '.join(sorted(of))}" for one, of in group.node_labels.items()]
             limit = (
-                f"the pools its node labels allow offer {', '.join(offered) or 'nothing'}"
-                if group.node_labels
+                f"no pool of the fleet has {' and '.join(labels)}"
+                if labels and not pools
+                else f"the pools its node labels allow offer {', '.join(offered) or 'nothing'}"
+                if labels
                 else f"the fleet offers {', '.join(offered) or 'nothing'}"
             )
             alternative = (

@@ -64,7 +64,7 @@ def test_not_fitting_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "missing --model and --context, or a FILE that states it"),
+        ([], "missing --model and --context, such as --model Llama-3.1-8B --context 8192"),
         (["--model", "8B"], "missing --context"),
         ([*QUESTION, "--batch", "0"], "0 is not in the range x>=1"),
         ([*QUESTION, "--engine", "tgi"], "'tgi' is not one of"),

@@ -106,7 +106,7 @@ def test_what_a_user_may_not_read_does_not_end_the_collection(
     collected = subprocess.run(["sh", "-c", collect_command()], cwd=tmp_path, check=True)
     assert collected.returncode == 0
     result = run(str(tmp_path / "dump.json"))
-    assert "1 nodes" in result.stdout
+    assert "1 node with" in result.stdout
     assert result.stderr.splitlines() == ["gpufleet: not read: pods/-A: the user may not list it"]
     report = json.loads(run(str(tmp_path / "dump.json"), "--format", "json").stdout)
     assert report["unread"] == ["pods/-A: the user may not list it"]

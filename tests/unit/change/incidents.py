@@ -295,14 +295,14 @@ UNSEEN = (
         bare(addons=operator("v26.3.1")),
         bare(addons=operator("v26.3.2")),
         DRIVER,
-        ("the driver is loaded anew",),
+        ("the driver is loaded again",),
     ),
     Incident(
         "NVIDIA/gpu-operator#433",
         bare(),
         bare(taints=[{"key": "example.com/a40", "effect": "NoSchedule"}]),
         DRIVER,
-        ("the driver is loaded anew",),
+        ("the driver is loaded again",),
     ),
     Incident(
         "NVIDIA/gpu-operator#1711",

@@ -76,6 +76,21 @@ def test_instances_by_gpu_and_cloud() -> None:
     assert {row["cloud"] for row in found} == {"aws"}
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--region", "us-moon-1"), "aws or gcp region 'us-moon-1' is not in the catalogue"),
+        (("--region", "us-east-1a"), "write us-east-1, and name zones"),
+        (("--region", "us-east-1", "--cloud", "gcp"), "'us-east-1' is in aws"),
+        (("--region", "us-east-1"), ""),
+    ],
+)
+def test_a_region_that_is_not_known_is_reported(options: tuple[str, ...], said: str) -> None:
+    result = run("prices", "--gpu", "L4", *options)
+    assert said in result.stderr
+    assert bool(said) == bool(result.stderr)
+
+
 def test_prices_keep_not_sold_and_unknown_apart() -> None:
     found = {(row["instance"], row["buy"]): row for row in rows("prices", "--cloud", "gcp")}
     assert found["a4-highgpu-8g", "onDemand"]["offer"] == "not-sold"

@@ -58,6 +58,7 @@ def test_a_declaration_that_does_not_compile(call: Any) -> None:
     document = json.loads(result.stdout)
     assert document["pools"] is None
     assert document["findings"]
+    assert all("new.yaml: " in one["message"] for one in document["findings"])
 
 
 def test_live_nodes_are_explained(call: Any) -> None:

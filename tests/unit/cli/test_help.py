@@ -47,6 +47,14 @@ def test_help_fits_one_screen(name: str) -> None:
     assert screen_lines(done.output) <= SCREEN
 
 
+@pytest.mark.parametrize(
+    "name", [one for one in sorted(commands()) if isinstance(command(one), click.Group)]
+)
+def test_the_list_of_a_group_has_whole_sentences(name: str) -> None:
+    rows = helped(name).partition("Commands:")[2].splitlines()
+    assert [row for row in rows if row.endswith("...")] == []
+
+
 def test_seven_families_are_on_one_screen() -> None:
     text = CliRunner().invoke(_program, ["--help"], terminal_width=80).output
     assert [one.capitalize() for one in FAMILIES if f"  {one.capitalize()}: " not in text] == []

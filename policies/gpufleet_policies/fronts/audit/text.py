@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpufleet.findings import Finding
 from gpufleet.findings.money import usd_hour
-from gpufleet.messages import one_line
+from gpufleet.messages import counted, one_line
 from gpufleet_policies.fronts.audit import unjudged
 from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.patches import offered
@@ -189,8 +189,3 @@ def summary(result: Audit, style: Style) -> str:
     if result.unread:
         text += f"; {counted(len(result.unread), 'file')} not read"
     return text
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, which is plural unless it is one."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
