@@ -80,10 +80,8 @@ PLANNER = ("gpufleet_planner/", "gpufleet/cost/", *ROWS)
 that it writes are compiled and audited as others are."""
 PACKING = ("gpufleet_planner/", "tests/planner/trace/")
 """Algorithms that must be good whatever the rows of the catalogue are."""
-FLEETS = (
-    *("gpufleet/spec/", "gpufleet/fleet/", "gpufleet/platforms/", "gpufleet/render/"),
-    *("gpufleet/catalogue/", "gpufleet/partition/", "tests/property/", *MODEL),
-)
+DECLARED = ("gpufleet/spec/", "gpufleet/fleet/", "gpufleet/platforms/", "gpufleet/render/")
+FLEETS = (*DECLARED, "gpufleet/catalogue/", "gpufleet/partition/", "tests/property/", *MODEL)
 """From a declaration to its files."""
 COMMAND_LINE = ("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_policies/fronts/")
 INSTALLED = (
@@ -293,14 +291,23 @@ SWEEPS: dict[str, tuple[str, ...] | None] = {
     "policies/differential/test_fronts.py": None,
     "tools/": ("tools/", "gpufleet/catalogue/"),
     "vcenter/": ("sandbox/", *VCENTER),
-    "unit/adopt/": ("gpufleet/adopt/", *FLEETS),
-    "unit/change/": ("gpufleet/change/", *FLEETS),
+    "unit/adopt/": (
+        "gpufleet/adopt/",
+        "gpufleet/spec/",
+        "gpufleet/platforms/",
+        "gpufleet/catalogue/",
+    ),
+    "unit/change/": ("gpufleet/change/", *DECLARED),
     "unit/cli/": COMMAND_LINE,
     "unit/components/": ("components_base/", "gpufleet/addons/", "gpufleet/arguments/", *FLEETS),
     "unit/contract/": ("gpufleet/contract/", "gpufleet/documents/", *ROWS, *MODEL),
+    "unit/contract/schemas/": (
+        *("gpufleet/contract/schemas/", "gpufleet/documents/", "gpufleet/catalogue/"),
+        "tests/unit/contract/schemas/",
+    ),
     "unit/platforms/": FLEETS,
     "unit/preflight/": ("platforms/accounts/", *FLEETS),
-    "unit/render/": FLEETS,
+    "unit/render/": (*DECLARED, "gpufleet/catalogue/", "gpufleet/partition/"),
     "unit/sandbox/": ("sandbox/", "tools/"),
 }
 """Tests of tables and cases: with a commit that changes none of these paths, one of `PART`
