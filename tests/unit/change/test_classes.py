@@ -202,7 +202,7 @@ def test_another_group_starts_with_its_smallest_size() -> None:
         compiled(eks(nodes=nodes)), compiled(eks(nodes=nodes, capacity=[{"spot": {}}]))
     )
     assert (plan.pool("cut").gpus.before, plan.pool("cut").gpus.lowest) == (4, 1)
-    assert "made anew" in plan.pool("cut").back or "replaced" in plan.pool("cut").back
+    assert "made again" in plan.pool("cut").back or "replaced" in plan.pool("cut").back
 
 
 def test_kubernetes_does_not_go_back() -> None:
