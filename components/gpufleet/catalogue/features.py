@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
@@ -136,6 +137,7 @@ def feature_tables(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[s
     )
 
 
+@lru_cache(maxsize=10_000)
 def numbers(release: str) -> Release:
     """The numbers of a release: `v26.7.0`, `0.5`; for a release line, `0.4.x`, of its first."""
     first = re.sub(r"\.[xX*]", ".0", release.partition("-")[0])

@@ -21,7 +21,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda here, wanted: here == wanted,
     "not": lambda here, wanted: here != wanted,
     "in": lambda here, wanted: here in wanted,
-    "matches": lambda here, wanted: re.search(wanted, str(_sorted(here))) is not None,
+    "matches": lambda here, wanted: re.search(wanted, _text(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not HOLDS["names"](here, wanted),
     "quoted": lambda here, wanted: f'"{here}"' in wanted,
@@ -57,9 +57,13 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 """Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
 
 
-def _sorted(value: Any) -> Any:
-    """The value with keys in order: an engine hands them on in any order."""
-    return rewritten(value, lambda one: dict(sorted(one.items())) if is_mapping(one) else one)
+def _text(value: Any) -> str:
+    """The value as text, with keys in order: an engine hands them on in any order."""
+
+    def ordered(one: Any) -> Any:
+        return dict(sorted(one.items())) if is_mapping(one) else one
+
+    return value if isinstance(value, str) else str(rewritten(value, ordered))
 
 
 def _meant(here: str, wanted: str) -> bool:

@@ -47,7 +47,7 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
         if path not in held:
             held[path] = values_at(document, path)
         for steps, value in held[path]:
-            if not all(values_at(value, keys) for keys in needed):
+            if not all(len(values_at(value, keys)) >= least for keys, least in needed):
                 continue
             called = _called(row["rule"])
             key = (id(value), "object" in row["rule"], *called)
@@ -67,14 +67,12 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 
 @cache
 def _called(rule: str) -> dict[str, Callable[..., Any]]:
-    return functions(rule) | ({"isJson": _is_json} if "isJson" in rule else {})
+    is_json = {"isJson": lambda text: json_problem(text) is None} if "isJson" in rule else {}
+    return functions(rule) | is_json
 
 
-def _is_json(text: str) -> bool:
-    return json_problem(text) is None
-
-
-_Row = tuple[Mapping[str, Any], str, tuple[Sequence[str], ...]]
+_Needed = tuple[tuple[Sequence[str], int], ...]
+_Row = tuple[Mapping[str, Any], str, _Needed]
 
 
 @cache
@@ -85,7 +83,8 @@ def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
         for row in refusals().get(f"{group}/{kind}", ()):
             needed = _needed(row["rule"])
             for path in row["at"]:
-                words = [word for keys in (path.split("."), *needed) for word in keys]
+                below = (keys for keys, _ in needed)
+                words = [word for keys in (path.split("."), *below) for word in keys]
                 keys = frozenset(word.removesuffix("[]") for word in words)
                 found.append(((row, path, needed), keys - {""}))
     return found
@@ -106,12 +105,14 @@ _NEEDED = re.compile(
     r"(?(not) && [^|]*\)|(?(any) && [^|]*\)))"
     r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
     r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
+    r"|size\(self\.(?P<two>\w+)\) < 2"
 )
 """An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
 
 
-def _needed(rule: str) -> tuple[Sequence[str], ...]:
-    """Keys below `self` without any of which no object breaks a rule: it is not evaluated then."""
+def _needed(rule: str) -> _Needed:
+    """Keys below `self`, and the least number of values there, without any of which no object
+    breaks a rule: it is not evaluated then."""
     parts, depth = [""], 0
     for word in re.findall(r"'[^']*'|\|\||[()?]|[^'|()?]+", rule):
         depth += {"(": 1, ")": -1}.get(word, 0)
@@ -124,9 +125,11 @@ def _needed(rule: str) -> tuple[Sequence[str], ...]:
     found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
     of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
     return tuple(
-        [*one["map"].split(".")[1:], one["key"]]
+        ([f"{one['two']}[]"], 2)
+        if one["two"]
+        else ([*one["map"].split(".")[1:], one["key"]], 1)
         if one["key"]
-        else "[].".join(filter(None, path)).split(".")
+        else ("[].".join(filter(None, path)).split("."), 1)
         for one, path in zip(found, of_lists, strict=True)
     )
 

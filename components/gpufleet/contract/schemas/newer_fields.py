@@ -4,14 +4,13 @@ The catalogue's records start with Kubernetes 1.31: older additions are not repo
 feature gate hides until a later version counts from the version whose API has it.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, visible
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -36,9 +35,6 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
     version, name = str(item.get("apiVersion")), str(item.get("kind"))
     if schema_kinds().get(version, {}).get(name) != KUBERNETES:
         return ()
-    with suppress(ValueError):  # for a number with too many digits
-        if not _newer_names().search(json.dumps(document, default=str)):
-            return ()  # the usual case
     reference = schema_file(KUBERNETES)["kinds"][version][name]
     return tuple(_below(reference, document, ()))
 
@@ -68,9 +64,10 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
     fields: Mapping[str, str] = {}
     values: Mapping[str, Mapping[str, str]] = {}
     mapping: Mapping[str, Any] = as_mapping(value) or {}
-    items: list[Any] = as_list(value) or []
     while "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
+        if name not in _definitions():
+            return
         fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
         schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
     known = schema.get("properties", {})
@@ -79,24 +76,23 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
         if inner is None:
             continue
         if key in fields:
-            yield NewerField(at, None, _numbers(fields[key]))
+            yield NewerField(at, None, numbers(fields[key]))
         elif isinstance(inner, str) and inner in values.get(key, {}):
-            yield NewerField(at, inner, _numbers(values[key][inner]))
+            yield NewerField(at, inner, numbers(values[key][inner]))
         child = known.get(key, schema.get("additionalProperties"))
         if isinstance(child, dict) and isinstance(inner, (dict, list)):
             yield from _below(cast("Mapping[str, Any]", child), inner, at)
-    for index, inner in enumerate(items if "items" in schema else ()):
+    for index, inner in enumerate((as_list(value) or []) if "items" in schema else ()):
         yield from _below(schema["items"], inner, (*steps, index))
 
 
 @cache
-def _newer_names() -> re.Pattern[str]:
-    """The recorded fields and values, in the JSON of a document."""
+def _definitions() -> frozenset[str]:
+    """Names of the definitions with a recorded field or value, and of those that refer to them."""
+    parts = schema_file(KUBERNETES)["$defs"]
+    refers = {name: set(re.findall(r"#/\$defs/([^']+)", str(one))) for name, one in parts.items()}
     data = schema_file(_FIELDS)
-    names = {name for fields in data["fields"].values() for name in fields}
-    names.update(*(one for kind in data["values"].values() for one in kind.values()))
-    return re.compile(f'"({"|".join(names)})"')
-
-
-def _numbers(minor: str) -> tuple[int, ...]:
-    return tuple(map(int, minor.split(".")))
+    found = {*data["fields"], *data["values"]}
+    while more := {name for name, below in refers.items() if below & found} - found:
+        found |= more
+    return frozenset(found)
