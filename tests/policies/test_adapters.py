@@ -7,7 +7,7 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.cluster import UNKNOWN, Provenance, WorkloadFacts
 from gpufleet_policies.readers.plain import SENTINELS, plain
-from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reading import amount
 from gpufleet_policies.rules.model_memory import memory_need
 from tests.policies.objects import (
     CONTAINER,

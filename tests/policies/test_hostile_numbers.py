@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.readers.karpenter import seconds
-from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import decimal, whole
+from gpufleet_policies.readers.reading import amount, decimal, whole
 from gpufleet_policies.rules.settings import FleetError, read_settings
 from tests.policies.cases.case import Case, Thing
 from tests.policies.cases.pools import QUIET, gke_pool

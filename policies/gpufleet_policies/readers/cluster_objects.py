@@ -19,9 +19,8 @@ from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.options import read_options
-from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import fact, text
+from gpufleet_policies.readers.reading import amount, fact, text
 from gpufleet_policies.readers.reserved import reserved
 from gpufleet_policies.wrappers.charts import known_chart
 

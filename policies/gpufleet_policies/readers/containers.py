@@ -23,9 +23,8 @@ from gpufleet_policies.readers.launch import (
     several_programs,
 )
 from gpufleet_policies.readers.options import Options, read_options, split_words
-from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import RawGroup, natural
-from gpufleet_policies.readers.reading import at, fact, text, words
+from gpufleet_policies.readers.reading import amount, at, fact, text, words
 
 _PROGRAMS = frozenset(names("serving program"))
 """Programs that only serve (the documentation of each names them)."""

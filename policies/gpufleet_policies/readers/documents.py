@@ -18,14 +18,13 @@ from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.members import has_members
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, of_text
-from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pulumi_state import (
     facts_of_preview,
     facts_of_state,
     is_preview,
     is_state,
 )
-from gpufleet_policies.readers.reading import place_of
+from gpufleet_policies.readers.reading import is_filled_in, place_of
 from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.rendered import is_arguments, pools_of, release_above
 from gpufleet_policies.readers.stacks import TYPE, facts_of_resource

@@ -7,7 +7,15 @@ from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
+from gpufleet_policies.readers.blocks import (
+    all_known,
+    inside,
+    known_texts,
+    number,
+    region_of,
+    texts,
+    word,
+)
 from gpufleet_policies.readers.eks import (
     first_known,
     hardware,
@@ -18,7 +26,6 @@ from gpufleet_policies.readers.eks import (
     template_name,
     warm_nodes,
 )
-from gpufleet_policies.readers.regions import region_of
 
 _CA_LABEL = "k8s.io/cluster-autoscaler/node-template/label/"
 _CA_TAINT = "k8s.io/cluster-autoscaler/node-template/taint/"

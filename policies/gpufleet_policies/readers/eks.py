@@ -14,11 +14,11 @@ from gpufleet_policies.readers.blocks import (
     inside,
     known_texts,
     number,
+    region_of,
     texts,
     word,
 )
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
-from gpufleet_policies.readers.regions import region_of
 
 _EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",

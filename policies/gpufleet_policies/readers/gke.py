@@ -20,13 +20,13 @@ from gpufleet_policies.readers.blocks import (
     inside,
     known_texts,
     number,
+    region_of,
     texts,
     word,
 )
 from gpufleet_policies.readers.eks import is_committed, one_type, taints
 from gpufleet_policies.readers.machines import accelerated, machines
 from gpufleet_policies.readers.reading import boolean, fact, whole
-from gpufleet_policies.readers.regions import region_of
 
 _REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
 _REGION_ZONES = 3

@@ -27,9 +27,8 @@ from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
 from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
-from gpufleet_policies.readers.quantities import amount, whole_amount
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import fact, holds_unknown, text
+from gpufleet_policies.readers.reading import amount, fact, holds_unknown, text, whole_amount
 
 _WAYS = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
 

@@ -19,11 +19,16 @@ from gpufleet_policies.readers.cluster_objects import pod
 from gpufleet_policies.readers.members import APP_WRAPPER, has_members, members_of
 from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.nvidia_objects import config_object
-from gpufleet_policies.readers.placeholders import is_filled_in, stands_for_another
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
 from gpufleet_policies.readers.raw_objects import RawObject
-from gpufleet_policies.readers.reading import at, holds_unknown, place_of
+from gpufleet_policies.readers.reading import (
+    at,
+    holds_unknown,
+    is_filled_in,
+    place_of,
+    stands_for_another,
+)
 from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.wrappers.judged import NotJudged

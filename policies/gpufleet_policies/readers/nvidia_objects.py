@@ -12,8 +12,7 @@ from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import flag, inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
-from gpufleet_policies.readers.placeholders import is_filled_in
-from gpufleet_policies.readers.reading import fact, text
+from gpufleet_policies.readers.reading import fact, is_filled_in, text
 
 
 def cluster_policy(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -9,13 +9,12 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.relation import HEALTH_CHECK
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, number, word
+from gpufleet_policies.readers.blocks import inside, known_texts, number, region_of, word
 from gpufleet_policies.readers.cluster_api import bounded_size, pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.regions import region_of
 
 _GPUS = "machine.openshift.io/GPU"
 

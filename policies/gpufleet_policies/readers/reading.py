@@ -1,12 +1,15 @@
-"""Reading fields of plain data as facts: path by path, any wrong type reads as unknown."""
+"""Reading fields of plain data as facts: path by path, any wrong type reads as unknown, and so does
+a text that a tool or a person replaces before anything is applied."""
 
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
+from gpufleet.cluster.container import Amount
 from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import is_list, is_mapping, rewritten
 
 T = TypeVar("T")
@@ -111,3 +114,52 @@ def words(value: Any) -> tuple[str, ...] | None:
     if not is_list(value) or not all(isinstance(word, str) for word in value):
         return None
     return tuple(value)
+
+
+def amount(value: Any) -> Amount | None:
+    """A quantity as a number in its base unit; None for other texts (`$(GPUS)`, `two`, `-1`)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    written = str(value).strip()
+    found = quantity(written)
+    if found is None or found < 0:
+        return None
+    base = Decimal(found.numerator) / Decimal(found.denominator)
+    return Amount(written, base) if is_meant(base) else None
+
+
+def whole_amount(value: Any) -> int | None:
+    """A quantity that is a whole number; None for any other."""
+    found = amount(value)
+    return int(found.number) if found is not None and found.is_whole else None
+
+
+_TOOLS = re.compile(
+    r"\$\{[A-Za-z_]|\$\([A-Za-z_]|\$[A-Z_]|<<|\{\{|^<[A-Za-z_][^<>]*>$|@@\w+@@|__[A-Z0-9]\w*__|^%[A-Z]\w*%$"
+)
+"""Variables of envsubst, Flux, Argo CD's plugins, Helm, sed scripts, and `<what goes here>`."""
+_PEOPLE = re.compile(
+    r"(?:^|[-_./: ])(?:place_?holder|replace(?:[-_]?(?:me|with))?|change[-_]?me|fill[-_]?me|your|"
+    r"todo|fixme|tbd)(?:$|[-_./: ])",
+    re.IGNORECASE,
+)
+"""Words of placeholders in use: `PLACEHOLDER_NODES`, `REPLACE_ME`, `your-project`."""
+_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""A name in capitals where a number or a word of a list is needed: `NUM_NODES`."""
+
+
+def is_filled_in(value: Any) -> bool:
+    """Whether a value is a text with a variable of a tool."""
+    return isinstance(value, str) and _TOOLS.search(value) is not None
+
+
+def stands_for_another(value: Any) -> bool:
+    """Whether a value that is refused as it is written is one that will be replaced."""
+    if not isinstance(value, str):
+        return False
+    return (
+        is_filled_in(value)
+        or _PEOPLE.search(value) is not None
+        or _NAME.fullmatch(value) is not None
+        or set(value) == {"*"}
+    )

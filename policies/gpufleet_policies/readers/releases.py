@@ -9,8 +9,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
-from gpufleet_policies.readers.placeholders import is_filled_in
-from gpufleet_policies.readers.reading import place_of, without
+from gpufleet_policies.readers.reading import is_filled_in, place_of, without
 from gpufleet_policies.wrappers.charts import known_chart
 from gpufleet_policies.wrappers.files import is_kustomization
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease

@@ -12,8 +12,7 @@ from typing import Any
 from gpufleet.cluster.subject import Subject
 from gpufleet.documents.shapes import as_mapping, items, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import at
+from gpufleet_policies.readers.reading import amount, at
 
 CLUSTER_RUNTIME = "ClusterTrainingRuntime"
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"

@@ -15,9 +15,8 @@ from gpufleet_policies.readers.containers import as_fragment, containers
 from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.other_pods import UNKNOWN_KIND, has_gpu_pods
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import JobFields, PodMakerKind, RawGroup, natural
-from gpufleet_policies.readers.reading import at, boolean, fact, text, whole
+from gpufleet_policies.readers.reading import amount, at, boolean, fact, text, whole
 
 NODE_NAMESPACES = frozenset(
     {"kube-system", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin", "karpenter"}

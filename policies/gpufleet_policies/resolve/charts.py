@@ -32,8 +32,7 @@ from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
 from gpufleet.documents.paths import entries_at, items_at, text_at, value_at
 from gpufleet.documents.shapes import mapping
 from gpufleet_policies.readers.document_text import read_documents, yaml_value
-from gpufleet_policies.readers.placeholders import is_filled_in
-from gpufleet_policies.readers.reading import place_of
+from gpufleet_policies.readers.reading import is_filled_in, place_of
 from gpufleet_policies.resolve.layers import Layer, Layers
 from gpufleet_policies.resolve.made import CLUSTER_WIDE, Made
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain

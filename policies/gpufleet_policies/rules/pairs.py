@@ -241,7 +241,8 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         tests = condition if is_mapping(condition) else {"is": condition}
         if here is _MISSING and "default" in tests:
             here = tests["default"]
-        if here is UNKNOWN or (tests.keys() & _WHOLE and holds_unknown([here])):
+        parts = isinstance(here, dict | list)
+        if here is UNKNOWN or (parts and tests.keys() & _WHOLE and holds_unknown([here])):
             unread = True
             continue
         for name, value in tests.items():

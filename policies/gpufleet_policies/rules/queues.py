@@ -19,8 +19,8 @@ from gpufleet.cluster.queues import (
 from gpufleet.findings import Finding, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.raw_pods import total_of
+from gpufleet_policies.readers.reading import is_filled_in
 from gpufleet_policies.rules.placement import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, text_at, value_at
-from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.readers.reading import is_filled_in
 from gpufleet_policies.wrappers.application_sets import Repository, applications
 from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.release import set_steps, set_value, single_values

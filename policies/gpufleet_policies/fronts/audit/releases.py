@@ -22,7 +22,7 @@ from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.readers.placeholders import is_filled_in
+from gpufleet_policies.readers.reading import is_filled_in
 from gpufleet_policies.readers.releases import opened
 from gpufleet_policies.resolve.charts import helm
 from gpufleet_policies.resolve.environment import filled

@@ -22,7 +22,7 @@ from gpufleet_policies.fronts.audit.built import (
     without_patches,
 )
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
-from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
+from gpufleet_policies.fronts.audit.comments import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.placed import placed
