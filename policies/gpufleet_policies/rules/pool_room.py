@@ -126,9 +126,8 @@ def _validated(
 def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Room | None:
     """The largest machine that the pods name, where nothing here shares GPUs and no pool states
     more."""
-    if resource != GPU or not any(key in group.node_labels for key in INSTANCE_TYPE_LABELS):
-        return None
-    if context.fleet is not None:
+    named = any(key in group.node_labels for key in INSTANCE_TYPE_LABELS)
+    if resource != GPU or not named or context.fleet is not None:
         return None
     if pools_for(context, group) or context.declared(SharingConfig):
         return None

@@ -67,8 +67,11 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 
 @cache
 def _called(rule: str) -> dict[str, Callable[..., Any]]:
-    is_json = {"isJson": lambda text: json_problem(text) is None} if "isJson" in rule else {}
-    return functions(rule) | is_json
+    return functions(rule) | ({"isJson": _is_json} if "isJson" in rule else {})
+
+
+def _is_json(text: str) -> bool:
+    return json_problem(text) is None
 
 
 _Needed = tuple[tuple[Sequence[str], int], ...]
@@ -83,8 +86,7 @@ def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
         for row in refusals().get(f"{group}/{kind}", ()):
             needed = _needed(row["rule"])
             for path in row["at"]:
-                below = (keys for keys, _ in needed)
-                words = [word for keys in (path.split("."), *below) for word in keys]
+                words = [*path.split("."), *(word for below, _ in needed for word in below)]
                 keys = frozenset(word.removesuffix("[]") for word in words)
                 found.append(((row, path, needed), keys - {""}))
     return found

@@ -35,8 +35,7 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
     version, name = str(item.get("apiVersion")), str(item.get("kind"))
     if schema_kinds().get(version, {}).get(name) != KUBERNETES:
         return ()
-    reference = schema_file(KUBERNETES)["kinds"][version][name]
-    return tuple(_below(reference, document, ()))
+    return tuple(_below(schema_file(KUBERNETES)["kinds"][version][name], document, ()))
 
 
 def newer_problems(document: Any, cluster: tuple[int, ...]) -> Iterator[SchemaProblem]:
@@ -63,7 +62,6 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
     data = schema_file(_FIELDS)
     fields: Mapping[str, str] = {}
     values: Mapping[str, Mapping[str, str]] = {}
-    mapping: Mapping[str, Any] = as_mapping(value) or {}
     while "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in _definitions():
@@ -71,7 +69,7 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
         fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
         schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
     known = schema.get("properties", {})
-    for key, inner in mapping.items():
+    for key, inner in (as_mapping(value) or {}).items():
         at = (*steps, key)
         if inner is None:
             continue
