@@ -61,6 +61,16 @@ class CloudObject(pulumi.CustomResource):
         """
         return self.output(name).apply(lambda found: None if found is None else compute(found))
 
+    def part(self, name: str, key: str) -> pulumi.Output[str | None]:
+        """The text at a key of an output that is a mapping; None if it has none."""
+
+        def read(found: Mapping[str, Any]) -> str | None:
+            # The SDK returns keys in either spelling.
+            spelt = {one.replace("_", "").lower(): value for one, value in found.items()}
+            return spelt.get(key.lower())
+
+        return self.derived(name, read)
+
 
 AnyObject = TypeVar("AnyObject", bound=CloudObject)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, error, findings_in, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Intent, Provisioner
@@ -75,13 +75,11 @@ def _mixed_types(pool: Pool) -> Iterable[Finding]:
         or (machine.memory_bytes or 0) < (first.memory_bytes or 0)
     ]
     if smaller:
-        yield error(
+        yield _finding(
             "autoscaler-first-type-larger",
-            f"{pool.path}.instanceTypes",
-            f"Cluster Autoscaler assumes that every node equals {first.name}, the first type, and "
-            f"{', '.join(smaller)} {'is' if len(smaller) == 1 else 'are'} smaller: pods would get "
-            "nodes that are too small for them",
-            f"put {smaller[0]} first, or keep types of one size",
+            pool.path,
             found=first.name,
             smaller=smaller,
+            first=smaller[0],
+            are="is" if len(smaller) == 1 else "are",
         )

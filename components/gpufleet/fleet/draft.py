@@ -168,16 +168,14 @@ _WASTED = frozenset({"mig-layout-unfinished", "mig-layout-wasteful"})
 
 
 def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Finding:
-    return error(
-        "accelerator-not-yet-supported",
-        path,
-        f"{machine.name} carries {gpu.name}; this version compiles NVIDIA pools, TPU "
-        "pools on GKE, and Trainium and Inferentia pools on EKS"
-        if machine.instance is not None
-        else f"{spec.platform.value} compiles NVIDIA pools only, and the pool names {gpu.name}",
-        "keep such pools outside the spec until they are supported",
-        found=gpu.key,
-    )
+    name, key = gpu.name, gpu.key
+    if machine.instance is None:
+        own = spec.platform.value
+        return _finding(
+            "accelerator-not-yet-supported/own", path, platform=own, gpu=name, found=key
+        )
+    sold = machine.name
+    return _finding("accelerator-not-yet-supported", path, machine=sold, gpu=name, found=key)
 
 
 def compiled_pool(

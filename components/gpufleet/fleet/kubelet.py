@@ -9,7 +9,7 @@ all NUMA nodes equals kube-reserved, system-reserved and the hard eviction thres
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.findings import Finding, error, findings_in, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import PlatformRules
 from gpufleet.spec.kubelet import Kubelet, ManagerPolicy
@@ -89,11 +89,11 @@ def validate_kubelet(pool: Pool, rules: PlatformRules) -> Iterator[Finding]:
     refused = dict.fromkeys(written, refused) if isinstance(refused, str) else refused
     for field, value in written.items():
         if field in refused:
-            yield error(
+            yield _finding(
                 "kubelet-setting-not-here",
                 f"{place}.{field}",
-                refused[field],
-                f"remove `{field}`",
+                reason=refused[field],
+                field=field,
                 value=value,
                 limit=pool.platform.name.value,
             )

@@ -96,16 +96,11 @@ def _labels(
     )
     for key in pool.labels:
         prefix = next((p for p in RESERVED_PREFIXES if key.startswith(p)), None)
-        if prefix or key in WELL_KNOWN:
-            yield error(
-                "label-reserved",
-                f'{path}.labels["{key}"]',
-                f"labels under {prefix} are written by gpufleet, the operators or the platform"
-                if prefix
-                else f"{key} is written by the node's own kubelet",
-                "use a prefix of your own; sharing belongs in `sharing`",
-                found=key,
-            )
+        place = f'{path}.labels["{key}"]'
+        if prefix:
+            yield _finding("label-reserved", place, prefix=prefix, found=key)
+        elif key in WELL_KNOWN:
+            yield _finding("label-reserved/kubelet", place, found=key)
         elif by_kubelet and not kubelet_sets(key):
             yield _finding(
                 "label-not-of-kubelet",

@@ -160,7 +160,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             for zone, subnet in network.private.items()
         }
         endpoint = cluster.output("endpoint")
-        authority = cluster.derived("certificateAuthority", lambda found: str(found["data"]))
+        authority = cluster.part("certificateAuthority", "data")
         kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
             lambda parts: (
                 None if None in parts else eks_kubeconfig_text(*parts, region=plan.declared.region)
@@ -170,14 +170,8 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             "cluster_name": ready,
             "cluster_endpoint": endpoint,
             "cluster_certificate_authority": authority,
-            "cluster_service_cidr": cluster.derived(
-                "kubernetesNetworkConfig",
-                lambda found: _key(found, "serviceIpv4Cidr", "service_ipv4_cidr"),
-            ),
-            "cluster_security_group_id": cluster.derived(
-                "vpcConfig",
-                lambda found: _key(found, "clusterSecurityGroupId", "cluster_security_group_id"),
-            ),
+            "cluster_service_cidr": cluster.part("kubernetesNetworkConfig", "serviceIpv4Cidr"),
+            "cluster_security_group_id": cluster.part("vpcConfig", "clusterSecurityGroupId"),
             "vpc_id": network.vpc.id,
             "subnet_ids_by_zone": pulumi.Output.all(**self._subnets),
             "node_role_arn": ready_output(nodes.output("arn"), *node_policies),
@@ -251,11 +245,6 @@ def eks_kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: 
     """A kubeconfig with tokens of the AWS CLI."""
     arguments = ["eks", "get-token", "--cluster-name", cluster, "--region", region]
     return kubeconfig_text(cluster, endpoint, authority, "aws", arguments=arguments)
-
-
-def _key(found: Any, *spellings: str) -> str | None:
-    """The SDK returns keys in either spelling; None if it has neither."""
-    return next((str(found[one]) for one in spellings if one in found), None)
 
 
 def _managed_policy(policy: str, role_arn: str) -> str:

@@ -100,7 +100,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         pool["nodeConfig"]["serviceAccount"] = email
         system = made.made(NODE_POOL, "system", pool, nat, *rights)
         endpoint = cluster.output("endpoint")
-        authority = cluster.derived("masterAuth", _authority)
+        authority = cluster.part("masterAuth", "clusterCaCertificate")
         ready = ready_output(cluster.output("name"), nat)
         kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
             lambda parts: None if None in parts else gke_kubeconfig_text(*parts)
@@ -121,11 +121,6 @@ def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:
     """A kubeconfig with tokens of Google's plugin."""
     address, command = f"https://{endpoint}", "gke-gcloud-auth-plugin"
     return kubeconfig_text(cluster, address, authority, command, cluster_info=True)
-
-
-def _authority(found: Any) -> str:
-    """The SDK returns keys in either spelling."""
-    return str(found.get("clusterCaCertificate") or found["cluster_ca_certificate"])
 
 
 def _planned(component: str, args: GkeClusterArgs) -> GkeClusterPlan:

@@ -7,20 +7,19 @@ validator (the name must be `default`).
 from collections.abc import Sequence
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.quantities import go_duration
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.openshift.machine_clouds import makes_machines
-from gpufleet.platforms.openshift.shape import openshift_shape
+from gpufleet.platforms.openshift.shape import OBJECTS, openshift_shape
 from gpufleet.spec.addons import ClusterAutoscaler
 
 API_VERSION = "autoscaling.openshift.io/v1"
 NAME = "default"
 """The only name the operator accepts."""
-PROVISION_TIME = "30m"
-"""Maximum start time of a new machine: cloning, a boot, and the driver build for its kernel."""
 _EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
 
 
@@ -34,20 +33,14 @@ def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[
     scaled = [p for p in pools if makes_machines(p) and openshift_shape(p).scaled]
     if not scaled:
         return None
-    limits = _gpu_limits(pools)
-    spec: dict[str, Any] = {
-        "balanceSimilarNodeGroups": False,
-        "expanders": [_EXPANDERS[addon.expander.value]],
-        "maxNodeProvisionTime": PROVISION_TIME,
-        "scaleDown": {
-            "enabled": True,
-            "unneededTime": max(
-                (UNNEEDED[pool.intent] for pool in scaled), key=lambda text: go_duration(text) or 0
-            ),
-        },
-    }
-    if limits:
-        spec["resourceLimits"] = {"gpus": limits}
+    times = (UNNEEDED[pool.intent] for pool in scaled)
+    spec = data_part(
+        OBJECTS,
+        "clusterAutoscaler",
+        expander=_EXPANDERS[addon.expander.value],
+        unneeded=max(times, key=lambda text: go_duration(text) or 0),
+        limits=_gpu_limits(pools),
+    )
     return manifest(API_VERSION, "ClusterAutoscaler", NAME, spec=spec)
 
 

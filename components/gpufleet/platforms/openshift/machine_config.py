@@ -7,12 +7,13 @@ workers' configuration by naming both roles; a node belongs to at most one such 
 
 from typing import Any
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.kubelet import kubelet_configuration
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_clouds import options_of
-from gpufleet.platforms.openshift.shape import ROLE_PREFIX
+from gpufleet.platforms.openshift.shape import OBJECTS, ROLE_PREFIX
 
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE_LABEL = "machineconfiguration.openshift.io/role"
@@ -25,12 +26,9 @@ def machine_config_pool(pool: Pool) -> dict[str, Any] | None:
     declared = options_of(pool).machine_config
     if declared is None:
         return None
-    roles = {"key": ROLE_LABEL, "operator": "In", "values": ["worker", pool.name]}
-    spec = {
-        "machineConfigSelector": {"matchExpressions": [roles]},
-        "nodeSelector": {"matchLabels": {f"{ROLE_PREFIX}{pool.name}": ""}},
-        "maxUnavailable": declared.max_unavailable,
-    }
+    known = {"role": ROLE_LABEL, "pool": pool.name, "most": declared.max_unavailable}
+    selected = {f"{ROLE_PREFIX}{pool.name}": ""}
+    spec = data_part(OBJECTS, "machineConfigPool", selected=selected, **known)
     labels = {POOL_LABEL: pool.name}
     return manifest(API_VERSION, "MachineConfigPool", pool.name, labels=labels, spec=spec)
 

@@ -4,6 +4,7 @@ Formats, read 2026-11-22: openshift/api `machine/v1beta1` (MachineSet, MachineHe
 openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1beta1`.
 """
 
+from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
@@ -12,6 +13,7 @@ from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, size
 from gpufleet.platforms.openshift.shape import (
     ACCELERATOR_LABEL,
     MACHINE_NAMESPACE,
+    OBJECTS,
     base_name,
     born_with,
     capacity_annotations,
@@ -70,17 +72,10 @@ def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
     health = options_of(pool).health
     if not (health.enabled if pool.health is None else pool.health.platform_repairs):
         return None
-    timeout = f"{health.unhealthy_seconds}s"
     own, name = {POOL_LABEL: pool.name}, base_name(prefix, pool, None)
-    spec = {
-        "selector": {"matchLabels": own},
-        "unhealthyConditions": [
-            {"type": "Ready", "status": status, "timeout": timeout}
-            for status in ("False", "Unknown")
-        ],
-        "maxUnhealthy": openshift_shape(pool).max_unhealthy,
-        "nodeStartupTimeout": f"{health.startup_minutes}m",
-    }
+    times = {"unhealthy": health.unhealthy_seconds, "startup": health.startup_minutes}
+    most = openshift_shape(pool).max_unhealthy
+    spec = data_part(OBJECTS, "machineHealthCheck", selected=own, most=most, **times)
     return manifest(API_VERSION, "MachineHealthCheck", name, MACHINE_NAMESPACE, own, spec=spec)
 
 

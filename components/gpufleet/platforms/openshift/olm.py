@@ -10,11 +10,13 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, Package
 from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription
 from gpufleet.fleet.nic_cluster_policy import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
+from gpufleet.platforms.openshift.shape import OBJECTS
 from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
@@ -57,19 +59,14 @@ def namespace(operator: OperatorSubscription) -> dict[str, Any]:
 def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict[str, Any]:
     """The NodeFeatureDiscovery: network and display controllers are labelled by their vendor, also
     on tainted nodes."""
-    worker = {
-        "sources": {
-            "pci": {"deviceClassWhitelist": list(PCI_CLASSES), "deviceLabelFields": ["vendor"]}
-        }
-    }
     tolerations = [GPU_TOLERATION, *fleet.addons.gpu_operator.tolerations]
-    spec = {
-        "operand": {
-            "image": discovery_image(fleet.spec.addons, fleet.spec.cluster.kubernetes_version),
-            "workerTolerations": [one.as_dict() for one in tolerations],
-        },
-        "workerConfig": {"configData": yaml_text(worker)},
-    }
+    spec = data_part(
+        OBJECTS,
+        "nodeFeatureDiscovery",
+        image=discovery_image(fleet.spec.addons, fleet.spec.cluster.kubernetes_version),
+        tolerations=[one.as_dict() for one in tolerations],
+        worker=yaml_text(data_part(OBJECTS, "discoveryWorker", classes=list(PCI_CLASSES))),
+    )
     kind = "NodeFeatureDiscovery"
     return manifest("nfd.openshift.io/v1", kind, DISCOVERY, operator.namespace, spec=spec)
 

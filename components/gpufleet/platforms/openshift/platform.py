@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, findings_in, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
@@ -220,13 +220,8 @@ def _pool_name(pool: Pool, prefix: str) -> Iterable[Finding]:
         for zone in zones_of(pool):
             machine_set_name(prefix, pool, zone)
     except ValueError as problem:
-        yield error(
-            "openshift-name-too-long",
-            f"{pool.path}.name",
-            str(problem),
-            "write a shorter namePrefix",
-            limit=MAX_NAME,
-        )
+        text = str(problem)
+        yield _finding("openshift-name-too-long", pool.path, problem=text, limit=MAX_NAME)
 
 
 def _lowered(text: str) -> str:

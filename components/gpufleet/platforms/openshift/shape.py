@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpufleet.fleet.model import Pool
@@ -16,6 +17,7 @@ from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of
 from gpufleet.spec.platforms.openshift import MachineHealth
 
+OBJECTS = Path(__file__).with_name("objects")
 MACHINE_NAMESPACE = "openshift-machine-api"
 MACHINE = "spec.template.spec.providerSpec.value"
 """Path of the machine in a MachineSet."""
