@@ -50,14 +50,17 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
         if not pool.is_certainly_gpu or pool.existing:
             continue
         managed = pool.labels.get(MANAGED_LABEL, "true" if pool.labels_known else "")
+        cut = pool.maker in _WITH_AGENT and pool.shared.mig.found is True
         fenced = acts and managed not in {"", "false"}
         if (own := _own_repair(pool, cluster)) is not None and fenced:
             yield _two(pool, *own)
-        elif own is not None and (everywhere or pool.declared_at) and _is_cut(pool):
+        elif own is not None and cut and (everywhere or pool.declared_at):
             yield _blind(pool, *own)
         keys = {taint.key for taint in pool.taints.found or ()}
         if NOT_ACCEPTED_KEY in keys and pool.labels.get(POOL_LABEL, pool.name) not in tested:
-            yield _never_removed(pool)
+            place = pool.taints_place or "taints"
+            finding = _finding("taint-never-removed", place, key=NOT_ACCEPTED_KEY, pool=pool.name)
+            yield Broken.of(finding, pool)
 
 
 def _is_on(program: Program, path: str) -> bool:
@@ -75,10 +78,6 @@ def _own_repair(pool: NodePool, cluster: ClusterModel) -> tuple[str, ContractFac
     if pool.maker is Maker.KARPENTER and karpenter is not None and _is_on(karpenter, GATE):
         return who, ContractFact(f"{who} is on", karpenter.field(GATE))
     return None
-
-
-def _is_cut(pool: NodePool) -> bool:
-    return pool.maker in _WITH_AGENT and pool.shared.mig.found is True
 
 
 def _two(pool: NodePool, who: str, own: ContractFact) -> Broken:
@@ -118,9 +117,3 @@ def _without_floor(program: Program, path: str, source: str, value: str) -> Brok
 
 def _selected(program: Program, label: str) -> object:
     return mapping(mapping(program.value("selector")).get("matchLabels")).get(label)
-
-
-def _never_removed(pool: NodePool) -> Broken:
-    place = pool.taints_place or "taints"
-    finding = _finding("taint-never-removed", place, key=NOT_ACCEPTED_KEY, pool=pool.name)
-    return Broken.of(finding, pool)

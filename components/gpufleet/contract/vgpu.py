@@ -33,7 +33,8 @@ def validate_vgpu(
         # The operator's own licensing serves pools without a Secret.
         if partition.vgpu is not None and partition.vgpu.license_secret is None and not licensed:
             yield _finding("vgpu-unlicensed", path)
-    secrets = license_secrets(guests)
+    named = {part.vgpu.license_secret for _, _, part, _ in guests if part.vgpu is not None}
+    secrets = tuple(sorted(name for name in named if name is not None))
     if len(secrets) > 1:
         last = guests[-1][1]
         yield _finding("vgpu-licenses-differ", last, value=secrets, secrets=secrets[0], limit=1)
@@ -44,12 +45,6 @@ def validate_vgpu(
     if facts.vgpu and not facts.simulated:
         yield from _validate_guest_driver(guests, spec)
         yield from _validate_kinds(members, guests, spec, by_charts=not facts.lifecycle_manager)
-
-
-def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
-    """Secrets in the vGPU pools, without repetition, by name."""
-    named = {part.vgpu.license_secret for _, _, part, _ in members if part.vgpu is not None}
-    return tuple(sorted(name for name in named if name is not None))
 
 
 def _size(made: VgpuCut) -> str:

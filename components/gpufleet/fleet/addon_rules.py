@@ -49,18 +49,9 @@ def validate_addons(
         *validate_device_plugin(spec, pools, plan),
         *validate_neuron_addon(spec, pools),
         *validate_hardened(spec, pools, plan, catalogue),
-        *_lifecycle_manager(spec, platform),
+        *_rules("olm", spec=spec, facts=platform.facts),
         *validate_certificates(spec.addons),
     ]
-
-
-def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Finding]:
-    """Settings of an operator lifecycle manager that the platform does not have."""
-    addons = spec.addons
-    declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
-    if platform.facts.lifecycle_manager or not declared:
-        return
-    yield _finding("olm-not-on-platform", platform=spec.platform.value)
 
 
 # cert-manager: settings of add-ons that need it. No add-on of a fleet installs it.

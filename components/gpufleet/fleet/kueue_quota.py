@@ -193,19 +193,13 @@ def countable(pool: Pool, fleet: HasPools) -> bool:
     if made.on_demand and (pool.gpu.mig is None or _MEMORY_COUNTER not in counters(pool.gpu.mig)):
         return False
     classes = {offer.device_class for offer in made.offers} | {GPU_CLASS}
+    claimed = (one.partition.dra for one in fleet.pools if not one.advertised)
     return not any(
         other.on_demand != made.on_demand
         and classes & ({offer.device_class for offer in other.offers} | {GPU_CLASS})
-        for other in _claimable(fleet)
+        for other in claimed
+        if other is not None
     )
-
-
-def _claimable(fleet: HasPools) -> list[DraCut]:
-    return [
-        pool.partition.dra
-        for pool in fleet.pools
-        if pool.partition.dra is not None and not pool.advertised
-    ]
 
 
 def _claimed(pool: Pool, made: DraCut) -> Mapping[str, int]:

@@ -35,7 +35,8 @@ class AwsClient(Client):
         from botocore.exceptions import BotoCoreError, ClientError
 
         service, operation = asked["service"], asked["operation"]
-        permission = f"{_IAM.get(service, service)}:{_camel(operation)}"
+        called = "".join(map(str.capitalize, operation.split("_")))
+        permission = f"{_IAM.get(service, service)}:{called}"
         try:
             return self._pages(service, operation, asked["parameters"])
         except ClientError as problem:
@@ -62,7 +63,3 @@ class AwsClient(Client):
 
 _IAM = {"service-quotas": "servicequotas"}
 """Service -> its name in policies, if different."""
-
-
-def _camel(operation: str) -> str:
-    return "".join(word.capitalize() for word in operation.split("_"))

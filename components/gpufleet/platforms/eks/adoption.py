@@ -27,6 +27,7 @@ from gpufleet.fleet.observed_nodes import (
     pool_name,
     regions_of_nodes,
 )
+from gpufleet.platforms.clouds.taint_effects import READ
 from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
     GPU_TAINTS,
@@ -39,7 +40,6 @@ from gpufleet.platforms.eks.adopted_fields import (
     zones_of_subnets,
 )
 from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
-from gpufleet.platforms.eks.node_group_arguments import EFFECTS
 from gpufleet.platforms.eks.node_repair_rules import LIMITS
 from gpufleet.platforms.eks.user_data import without_cluster
 from gpufleet.spec.base import Platform
@@ -51,7 +51,6 @@ _adopted = adopted_in(__file__)
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 CLUSTER = "aws:eks/cluster:Cluster"
-_TAINTS = {spelt: effect for effect, spelt in EFFECTS.items()}
 UNTIL = "gpufleet.dev/capacity-block-until"
 STARTS = "gpufleet.dev/capacity-block-starts"
 AUTOSCALED = "k8s.io/cluster-autoscaler/"
@@ -201,7 +200,7 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
         pool,
         group=group,
         template=spec,
-        taints=group_taints(group.get("taints"), GPU_TAINTS, _TAINTS),
+        taints=group_taints(group.get("taints"), GPU_TAINTS, READ),
         text=text if isinstance(text, str) else None,
         image=_image(group.get("amiType")),
         size=disk_size(spec.get("blockDeviceMappings")) or group.get("diskSize"),

@@ -62,12 +62,15 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
         given = plan.declared
+        policy = pulumi.Output.from_input(given.cluster_name).apply(
+            lambda cluster: policy_text("cluster-autoscaler", cluster=cluster)
+        )
         role, identity = pod_identity(
             self,
             name,
             prefix=given.name_prefix,
             role="cluster-autoscaler",
-            policy=pulumi.Output.from_input(given.cluster_name).apply(_policy),
+            policy=policy,
             cluster_name=given.cluster_name,
             namespace=NAMESPACE,
             service_account=SERVICE_ACCOUNT,
@@ -133,7 +136,3 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
         },
     )
     return replace(plan, pools=fleet.pools)
-
-
-def _policy(cluster: str) -> str:
-    return policy_text("cluster-autoscaler", cluster=cluster)

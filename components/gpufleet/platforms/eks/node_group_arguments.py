@@ -11,6 +11,7 @@ from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet.layout_waves import group_labels as labels_of_group
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.taint_effects import EFFECTS
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
 from gpufleet.platforms.eks.launch_template import NODES
 from gpufleet.platforms.eks.names import name_prefix, pool_tags
@@ -21,13 +22,6 @@ from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Provisioner
 
 _rules = rules_in(__file__)
-
-EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-}
-"""Kubernetes' form -> the EKS API's."""
 
 STRATEGIES = {UpdateStrategy.MINIMAL: "MINIMAL", UpdateStrategy.SURGE: "DEFAULT"}
 

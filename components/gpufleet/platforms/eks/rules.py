@@ -36,7 +36,6 @@ from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, is_reserved
 from gpufleet.platforms.unused_options import unused_options
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions
@@ -48,15 +47,15 @@ _finding, _rules = findings_in(__file__), rules_in(__file__)
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Findings about reservations, blocks and spot, in addition to those of `capacity_rules`."""
     # A resource group of reservations may have several types and zones.
-    ways = [(index, one.mode) for index, one in enumerate(pool.capacity) if not _of_group(one)]
+    ways = [
+        (index, one.mode)
+        for index, one in enumerate(pool.capacity)
+        if one.reserved is None or reservation_group_region(one.reserved.id) is None
+    ]
     index = next((index for index, mode in ways if mode == "reserved"), 0)
     known = {"modes": [mode for _, mode in ways], "first": f"{pool.path}.capacity[{index}]"}
     yield from _rules("reservation", pool.path, pool=pool, shape=shape, **known)
     yield from validate_block(pool)
-
-
-def _of_group(entry: Capacity) -> bool:
-    return entry.reserved is not None and reservation_group_region(entry.reserved.id) is not None
 
 
 _MACHINES = {"p6e-gb200": 9, "trn2u": 4}
@@ -215,26 +214,14 @@ def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
     yield from _rules("driver", pool.path, pool=pool, needed=needed, **known)
 
 
-_CODES = {
-    Provisioner.KARPENTER: ("karpenter-decides", "Karpenter"),
-    Provisioner.AUTO_MODE: ("auto-mode-decides", "EKS Auto Mode"),
-}
-
-
 def validate_options(pool: Pool) -> Iterable[Finding]:
     """Each written option that has no effect. Sources: Amazon EKS user guide,
     `automode/create-node-class` 6121ad5 (fields of the NodeClass); the definitions karpenter.sh/v1
     and karpenter.k8s.aws/v1 of v1.14.1."""
     for section, name, because in unused_options(pool, Path(__file__).parent):
-        code, who = _CODES[pool.provisioner]
-        instead = "managed" if section == "eks" else "karpenter"
-        yield error(
-            code,
-            f"{pool.path}.{section}.{name}",
-            f"`{name}` has no effect with {who}: {because}",
-            f"remove it, or write `provisioner: {instead}`",
-            found=name,
-        )
+        place = f"{pool.path}.{section}.{name}"
+        known = {"because": because, "instead": "managed" if section == "eks" else "karpenter"}
+        yield from _rules("unused", place, pool=pool, found=name, **known)
 
 
 def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:

@@ -13,6 +13,7 @@ CUSTOM = "CUSTOM"
 """`amiType` of an image that EKS does not publish."""
 CHOSEN_BY_AWS = ""
 """Replaces `amiType` with EKS Auto Mode."""
+_CAPACITY_TYPES = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ def eks_shape(pool: Pool) -> EksShape:
     bought = {one.zone for one in (*blocks, *reserved) if one.zone is not None}
     zones = tuple(sorted(bought)) or pool.spec.zones
     efa = pool.fabric is Fabric.EFA
+    # One template serves all machines of a pool.
+    fewest = min(pool.machines, key=lambda machine: machine.efa_interfaces)
     placement = efa and not is_reserved(pool)
     if options.placement_group is not None:
         placement = options.placement_group
@@ -109,14 +112,14 @@ def eks_shape(pool: Pool) -> EksShape:
         placement = False
     return EksShape(
         options=options,
-        capacity_type=_capacity_type(pool),
+        capacity_type=_CAPACITY_TYPES.get(pool.capacity[0].mode, "ON_DEMAND"),
         reservations=tuple(one.id for one in (*blocks, *reserved)),
         zones=zones,
         one_zone=_one_zone(
             efa=efa, block=bool(blocks) and not pool.provisioner.by_node_pool, placement=placement
         ),
         ami_type=_ami_type(pool, options),
-        interfaces=_interfaces(pool) if efa else (),
+        interfaces=interfaces(fewest) if efa else (),
         placement_group=placement,
         nvme=all((machine.local_nvme_bytes or 0) > 0 for machine in pool.machines),
     )
@@ -148,11 +151,6 @@ def reservation_terms(pool: Pool, shape: EksShape) -> list[dict[str, Any]]:
     return [*({"id": one} for one in shape.reservations), *selected]
 
 
-def _capacity_type(pool: Pool) -> str:
-    names = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
-    return names.get(pool.capacity[0].mode, "ON_DEMAND")
-
-
 def _one_zone(*, efa: bool, block: bool, placement: bool) -> str | None:
     if block:
         return "a Capacity Block is in one zone"
@@ -167,8 +165,3 @@ def _ami_type(pool: Pool, options: EksOptions) -> str:
     if options.ami_id is not None or pool.image is None:
         return CUSTOM
     return pool.image.ami_types.get(pool.machines[0].architecture, CUSTOM)
-
-
-def _interfaces(pool: Pool) -> tuple[Interface, ...]:
-    """Interfaces of the machine with fewest EFAs: one template serves all machines of a pool."""
-    return interfaces(min(pool.machines, key=lambda machine: machine.efa_interfaces))

@@ -25,17 +25,16 @@ from gpufleet.fleet.observed_nodes import (
     pool_name,
     regions_of_nodes,
 )
+from gpufleet.platforms.clouds.taint_effects import READ
 from gpufleet.platforms.gke.daemon_sets import DRIVER, INSTALLER, chosen_pools
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.names import NODE_POOL
-from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS, step_names
 from gpufleet.spec.base import Platform
 
 _adopted = adopted_in(__file__)
 
 CLUSTER = "gcp:container/cluster:Cluster"
-_EFFECTS = {spelt: effect for effect, spelt in EFFECTS.items()}
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
 _DYNAMIC = ("flexStart", "queued")
 
@@ -188,7 +187,7 @@ def _pool(
         config=config,
         per_zone=per_zone,
         fabric=fabric_of(row).value if row is not None and fast else None,
-        taints=group_taints(config.get("taints"), _OWN_TAINTS, _EFFECTS),
+        taints=group_taints(config.get("taints"), _OWN_TAINTS, READ),
         sharing=_sharing(config),
     )
     steps = step_names([next(iter(way)) for way in pool["capacity"]])

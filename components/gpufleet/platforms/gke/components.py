@@ -92,7 +92,12 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     networks = gpu_networks(fleet.spec, fleet.pools)
     both = networks and wired.gpu_networks
     if networks:
-        wired = replace(wired, gpu_networks=made_networks(networks))
+        made: dict[str, GkeNetworkArgs] = {
+            subnet.interface.name: {"network": network.name, "subnetwork": subnet.name}
+            for network in networks
+            for subnet in network.subnets
+        }
+        wired = replace(wired, gpu_networks=made)
     findings = [*validate_networks(needed_networks(fleet.pools), wired.gpu_networks)]
     if both:
         findings.append(_finding("gke-gpu-networks-twice"))
@@ -108,12 +113,3 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
         makers={GkePoolPlan: GkeGpuNodePool},
         networks=networks,
     )
-
-
-def made_networks(networks: Sequence[GpuNetwork]) -> dict[str, GkeNetworkArgs]:
-    """Their values in the form of the connection."""
-    return {
-        subnet.interface.name: {"network": network.name, "subnetwork": subnet.name}
-        for network in networks
-        for subnet in network.subnets
-    }

@@ -15,6 +15,7 @@ from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.layout_waves import group_labels
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels
+from gpufleet.platforms.clouds.taint_effects import EFFECTS
 from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import (
@@ -39,12 +40,7 @@ _STRATEGIES = {
     UpgradeStrategy.SURGE: "SURGE",
     UpgradeStrategy.BLUE_GREEN: "BLUE_GREEN",
 }
-EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-}
-"""Kubernetes' taint effects in GKE's form."""
+
 _SHARED = {"timeSlicing": "TIME_SHARING", "mig": "TIME_SHARING", "mps": "MPS"}
 """Names of a pool's shares, if GPUs or partitions are shared."""
 _FILE = Path(__file__).with_name("node_pools")
@@ -110,7 +106,11 @@ def _node_pool(
         max_unavailable=surge.max_unavailable if surges else None,
         machine_type=shape.machine_type,
         accelerators=[accelerator] if accelerator else None,
-        labels={**group_labels(pool), **_node_labels(shape, step)},
+        labels={
+            **group_labels(pool),
+            **(QUEUED_LABEL if step.queued else {}),
+            **(NETWORK_DRA_LABEL if shape.automatic_networks else {}),
+        },
         # GKE adds the GPU taint, but it must also be written: otherwise the provider would see a
         # difference at every update. Only GKE sets that of Arm nodes.
         taints=[
@@ -183,13 +183,6 @@ def _limits(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
     zonal = shape.options.limits == "perZone" or tpu_flex
     policy = shape.options.location_policy.upper()
     return {**none, **(by_zone if zonal else bounds), "location_policy": policy}
-
-
-def _node_labels(shape: GkeShape, step: CapacityStep) -> dict[str, str]:
-    labels = dict(QUEUED_LABEL) if step.queued else {}
-    if shape.automatic_networks:
-        labels |= NETWORK_DRA_LABEL
-    return labels
 
 
 def gke_accelerator(pool: Pool) -> dict[str, Any] | None:

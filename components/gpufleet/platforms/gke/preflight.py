@@ -172,7 +172,8 @@ def ask_reservation(
 ) -> None:
     """Check one reservation of a pool, and its block."""
     zone = reserved.zone or next(iter(pool.spec.zones), None)
-    project, name = _project_and_name(google, reserved.id)
+    parts = reserved.id.split("/")  # a shared reservation names its owner
+    project, name = (parts[1], parts[3]) if len(parts) == 4 else (google.project, reserved.id)
     question = f"reservation {reserved.id}"
     if zone is None:
         answers.could_not_check(
@@ -186,8 +187,14 @@ def ask_reservation(
     found: Any = google.answer("reservation", missing, path=path, question=question, **place)
     if found is None:
         return
-    answers.findings += _shape(pool, path, found)
-    room, what = _room(found), f"reservation {name}"
+    specific, wanted = found.specific_reservation, gke_shape(pool).machine_type
+    known = {
+        "machine": str(specific.instance_properties.machine_type),
+        "specific": bool(found.specific_reservation_required),
+        "status": str(found.status),
+    }
+    answers.findings += _rules("reservation", path, wanted=wanted, **known)
+    room, what = int(specific.count) - int(specific.in_use_count), f"reservation {name}"
     for block in reserved.blocks:
         missing = _finding("reservation-block-not-found", path, name=name, found=block)
         answer: Any = google.answer("reservationBlock", missing, path=path, block=block, **place)
@@ -196,23 +203,3 @@ def ask_reservation(
         resource: Any = answer.resource
         room, what = int(resource.count) - int(resource.in_use_count), f"block {block} of {name}"
     answers.findings += _rules("room", pool.path, pool=pool, what=what, room=room)
-
-
-def _shape(pool: Pool, path: str, found: Any) -> Iterator[Finding]:
-    known = {
-        "machine": str(found.specific_reservation.instance_properties.machine_type),
-        "specific": bool(found.specific_reservation_required),
-        "status": str(found.status),
-    }
-    yield from _rules("reservation", path, wanted=gke_shape(pool).machine_type, **known)
-
-
-def _room(found: Any) -> int:
-    specific = found.specific_reservation
-    return int(specific.count) - int(specific.in_use_count)
-
-
-def _project_and_name(google: GoogleClient, text: str) -> tuple[str, str]:
-    """Owner and name; a shared reservation names its owner."""
-    parts = text.split("/")
-    return (parts[1], parts[3]) if len(parts) == 4 else (google.project, text)
