@@ -5,6 +5,7 @@ The examples are the blocks ```` ```diff ```` of the page. They are applied to a
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def edits_of(block: str) -> Iterator[Edit]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the product, and of the tests that the examples edit, with the examples."""
     made = copy_tree(tmp_path_factory.mktemp("tree"), "tests/policies", "tests/unit/render")
+    shutil.copy(ROOT / "tests/reading.py", made / "tests")
     for block in BLOCKS:
         apply_edits(made, edits_of(block))
     return made
