@@ -22,7 +22,7 @@ from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings.row_rules import holds, value_of
 from gpufleet.findings.rows import FACT, filled
 
-_rows = cache(read_rows)
+_rows, _in_files = cache(read_rows), cache(to_camel)
 KmsKeyArn = Annotated[
     str,
     StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
@@ -129,7 +129,7 @@ class OneOf(SpecModel):
     def modes(self) -> list[str]:
         """The alternatives that are given, in the spelling of the file."""
         fields = type(self).model_fields
-        return [to_camel(name) for name in fields if getattr(self, name) is not None]
+        return [_in_files(name) for name in fields if getattr(self, name) is not None]
 
     @property
     def mode(self) -> str:
