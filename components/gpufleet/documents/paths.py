@@ -58,19 +58,21 @@ _Steps = tuple[str | int, ...]
 
 
 def values_at(value: Any, path: str | Sequence[str]) -> list[tuple[_Steps, Any]]:
-    """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list."""
+    """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list, `{}`
+    each value of a mapping."""
     found: list[tuple[_Steps, Any]] = [((), value)]
     for key in (_keys(path) if isinstance(path, str) else path) if path else ():
-        name, below = key.removesuffix("[]"), list[tuple[_Steps, Any]]()
+        name, below = key.removesuffix("[]").removesuffix("{}"), list[tuple[_Steps, Any]]()
         for steps, here in found:
             held = as_mapping(here)
             if held is None or name not in held:
                 continue
             if name == key:
                 below.append(((*steps, name), held[name]))
-            else:
-                entries = enumerate(as_list(held[name]) or [])
-                below += [((*steps, name, index), one) for index, one in entries]
+                continue
+            of_list, of_mapping = as_list(held[name]), as_mapping(held[name])
+            entries = enumerate(of_list or ()) if key[-1] == "]" else (of_mapping or {}).items()
+            below += [((*steps, name, entry), one) for entry, one in entries]
         if not below:
             return []
         found = below

@@ -1,11 +1,12 @@
 """Refusals beyond the definition: by the server in claims of devices, and by the code of operators
 and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
 
-A row has `kinds` (group or API version, and kind), `at` (paths, `[]` for the items of a list) and
-a `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it
-cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
-`at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
-not say which release reads them; so it is with `does`, what is done with it in place of a refusal.
+A row has `kinds` (group or API version, and kind), `at` (paths, as `values_at` reads them) and a
+`rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it cannot
+evaluate is not refused. A rule about each value of a mapping has `{}` in its path: with `all`, the
+order of keys decides. `says` is what is wrong (`{found}` the value), `path` where below `at` and
+`by` who refuses it. With `since`, the first release that does, it is advice: objects do not say
+which release reads them; so it is with `does`, what is done with it in place of a refusal.
 `needs`: something is missing, which a patch may leave to its base. `code` is the code of a finding
 where its family has that rule. Configurations of programs are kinds of the version `config`.
 """
@@ -67,11 +68,8 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 
 @cache
 def _called(rule: str) -> dict[str, Callable[..., Any]]:
-    return functions(rule) | ({"isJson": _is_json} if "isJson" in rule else {})
-
-
-def _is_json(text: str) -> bool:
-    return json_problem(text) is None
+    of_text = {"isJson": lambda text: json_problem(text) is None}
+    return functions(rule) | (of_text if "isJson" in rule else {})
 
 
 _Needed = tuple[tuple[Sequence[str], int], ...]
@@ -87,7 +85,7 @@ def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
             needed = _needed(row["rule"])
             for path in row["at"]:
                 words = [*path.split("."), *(word for below, _ in needed for word in below)]
-                keys = frozenset(word.removesuffix("[]") for word in words)
+                keys = frozenset(word.rstrip("[]{}") for word in words)
                 found.append(((row, path, needed), keys - {""}))
     return found
 

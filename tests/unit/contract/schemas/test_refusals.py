@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.schemas.gpu_refusals import refusals
+from gpufleet.contract.schemas.gpu_refusals import refusals, refused_by_code
 from gpufleet.contract.schemas.problems import SchemaProblemKind
 from gpufleet.contract.schemas.validator import schema_problems
 from tests.reading import yaml_data
@@ -173,3 +173,27 @@ def test_each_refusal_has_a_case_and_a_source() -> None:
 def test_what_only_later_releases_refuse_is_advice() -> None:
     late = edited("job", {"metadata/name": "a" * 48})
     assert [one.kind for one in schema_problems(late)] == [SchemaProblemKind.REFUSED]
+
+
+def test_one_value_of_a_mapping_that_cannot_be_evaluated_hides_no_other() -> None:
+    """CEL visits the keys of a mapping in any order, and ends at the first value it cannot read."""
+    pod = {"nodeSelector": {"a": "not a label!", "b": 3, "c": True, "d": "ok"}, "containers": []}
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
+    for _ in range(20):
+        assert [one.path for one in refused_by_code(document)] == [
+            "spec.template.spec.nodeSelector.a"
+        ]
+
+
+def test_no_rule_asks_each_value_of_a_mapping_alone() -> None:
+    """Its row has the path of the values (`{}`)."""
+    asked = re.compile(r"self(?P<at>[\w.]*)\.all\((?P<key>\w+), (?P<body>.*)\)")
+    alone = [
+        row["rule"]
+        for rows in refusals().values()
+        for row in rows
+        if (found := asked.fullmatch(row["rule"].rpartition("|| ")[2]))
+        and f"self{found['at']}[{found['key']}]" in found["body"]
+        and "self" not in found["body"].replace(f"self{found['at']}[{found['key']}]", "")
+    ]
+    assert alone == []
