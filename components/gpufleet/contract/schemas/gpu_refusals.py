@@ -68,8 +68,8 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 
 @cache
 def _called(rule: str) -> dict[str, Callable[..., Any]]:
-    of_text = {"isJson": lambda text: json_problem(text) is None}
-    return functions(rule) | (of_text if "isJson" in rule else {})
+    own: dict[str, Callable[[str], bool]] = {"isJson": lambda text: json_problem(text) is None}
+    return functions(rule) | (own if "isJson" in rule else {})
 
 
 _Needed = tuple[tuple[Sequence[str], int], ...]
