@@ -46,12 +46,8 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
         if problem.steps[:1] != ("metadata",):
             _report(problem, report)
     spec = as_mapping(document.get("spec")) or {}
-    chart = context.chart
-    if spec.get("numNodes") is None and chart is not None and chart.name == "gpu-operator":
-        report.say("dra-domain-nodes-required", "spec.numNodes")
     before = as_mapping(value_at(context.previous, "spec"))
-    if before is not None and before != spec:
-        report.say("dra-domain-immutable", "spec")
+    report.apply("dra domain", spec=spec, chart=context.chart, before=before)
 
 
 def _report(problem: SchemaProblem, report: CheckReport, path: str = "") -> None:
@@ -138,11 +134,9 @@ def _report_other(document: dict[str, Any], report: CheckReport) -> None:
     )
 
 
-STRATEGIES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
-"""Strategy -> the gate it needs."""
+STRATEGIES = ("TimeSlicing", "MPS")
 INTERVALS = ("Default", "Short", "Medium", "Long")
-MULTI_USER_SINCE = (0, 5, 0)
-_THREADS, _MEMORY = "defaultActiveThreadPercentage", "defaultPinnedDeviceMemoryLimit"
+_MEMORY = "defaultPinnedDeviceMemoryLimit"
 _DEVICE_MEMORY = "defaultPerDevicePinnedMemoryLimit"
 _MIB = 1 << 20
 _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -199,14 +193,11 @@ class _Judging:
             if sharing is not None:
                 self._sharing(sharing, child(path, "sharing"), mig=kind == "MigDeviceConfig")
         elif kind == "VfioDeviceConfig":
-            self._vfio(mapping_at(config, "iommu"), path)
+            self._vfio(text_at(config, "iommu.backendPolicy"), path)
         else:
-            if not text_at(config, "domainID"):
-                self._report.say("dra-domain-missing", child(path, "domainID"))
-            mode = text_at(config, "allocationMode")
-            if kind == "ComputeDomainChannelConfig" and mode not in ("", "All", "Single"):
-                place = child(path, "allocationMode")
-                self._report.say("dra-allocation-mode-ignored", place, value=mode)
+            report, mode = self._report, text_at(config, "allocationMode")
+            domain = text_at(config, "domainID")
+            report.apply("dra domain config", path, domain=domain, kind=kind, mode=mode)
 
     def _unknown(self, api: Any, kind: Any, path: str) -> None:
         right = "GpuConfig"
@@ -223,92 +214,63 @@ class _Judging:
 
     def _sharing(self, sharing: dict[str, Any], path: str, *, mig: bool) -> None:
         """The sharing of a GpuConfig or MigDeviceConfig."""
-        report, place = self._report, child(path, "strategy")
-        strategy = text_at(sharing, "strategy")
+        report, strategy = self._report, text_at(sharing, "strategy")
+        mps, shares = as_mapping(sharing.get("mpsConfig")), consumable_shares(self._context)
+        slicing = None if mig else as_mapping(sharing.get("timeSlicingConfig"))
+        subjects: dict[str, Any] = {
+            "strategy": strategy,
+            "gates": self._gates,
+            "known": gates_known(self._context),
+            "slicing": slicing,
+            "mps": mps,
+            "fields": list(mps or ()),
+            "threads": integer((mps or {}).get("defaultActiveThreadPercentage")),
+            "mig": mig,
+            "driver": self._version,
+            "shares": shares,
+            "shown": shown(shares),
+        }
         if strategy not in STRATEGIES:
             report.say(
                 "dra-strategy-unknown",
-                place,
+                child(path, "strategy"),
                 value=strategy,
                 strategy=strategy or "none given",
                 fix=nearest_fix(strategy, STRATEGIES),
             )
-        elif not self._gates.get(STRATEGIES[strategy]):
-            known = gates_known(self._context)
+        report.apply("dra strategy", path, **subjects)
+        interval = value_at(slicing, "interval")
+        if strategy == "TimeSlicing" and isinstance(interval, str) and interval not in INTERVALS:
             report.say(
-                "dra-gate-missing",
-                place,
-                code=None if known else "dra-gate-needed",
-                state="not enabled" if known else "off by default",
-                value=strategy,
-                gate=STRATEGIES[strategy],
+                "dra-interval-unknown",
+                f"{path}.timeSlicingConfig.interval",
+                value=interval,
+                allowed=INTERVALS,
+                fix=nearest_fix(interval, INTERVALS),
             )
-        slicing = None if mig else as_mapping(sharing.get("timeSlicingConfig"))
-        mps = as_mapping(sharing.get("mpsConfig"))
-        if slicing is not None:
-            of_slicing = child(path, "timeSlicingConfig")
-            _validate_slicing(slicing, of_slicing, strategy, report)
-            if strategy == "MPS":
-                _other(of_slicing, "TimeSlicingConfig", strategy, report)
-        if mps is not None:
-            of_mps = child(path, "mpsConfig")
-            self._mps(mps, of_mps, strategy)
-            if strategy == "TimeSlicing" and mig:
-                report.say("dra-mig-mps-config-ignored", of_mps)
-            elif strategy == "TimeSlicing":
-                _other(of_mps, "MpsConfig", strategy, report)
-        shares = consumable_shares(self._context)
-        on = self._gates.get("ConsumableShares") and shares not in (None, "", "disabled")
-        if strategy == "MPS" and on:
-            report.say("dra-consumable-shares-mps", place, shares=shown(shares))
+        report.apply("dra blocks", path, **subjects)
+        self._memory(mps or {}, f"{path}.mpsConfig")
+        report.apply("dra mps", path, **subjects)
 
-    def _mps(self, mps: dict[str, Any], path: str, strategy: str) -> None:
-        report, devices = self._report, self._context.gpu_count
-        if "multiUser" in mps and self._version < MULTI_USER_SINCE:
-            place = child(path, "multiUser")
-            report.say("dra-field-unknown", place, value="multiUser", fix="remove it")
-        number = integer(mps.get(_THREADS))
-        if number is not None and strategy == "MPS" and not 0 <= number <= 100:
-            report.say("dra-threads-invalid", child(path, _THREADS), value=number)
+    def _memory(self, mps: dict[str, Any], path: str) -> None:
+        """Limits of memory under MPS: for all devices, and for single ones."""
+        report = self._report
         if mps.get(_MEMORY) is not None:
             _validate_limit(mps[_MEMORY], child(path, _MEMORY), report)
         for key, value in mapping_at(mps, _DEVICE_MEMORY).items():
             place = child(child(path, _DEVICE_MEMORY), key)
-            _validate_device(key, place, devices, report)
+            _validate_device(key, place, self._context.gpu_count, report)
             _validate_limit(0 if value is None else value, place, report)
 
-    def _vfio(self, iommu: dict[str, Any], path: str) -> None:
-        policy = text_at(iommu, "backendPolicy")
-        if policy not in ("", "LegacyOnly", "PreferIommuFD"):
-            place = child(child(path, "iommu"), "backendPolicy")
-            self._report.say("dra-iommu-policy-unknown", place, value=policy)
-        chart = self._context.chart
-        if chart is not None and chart.value("webhook.enabled") is True:
-            self._report.say("dra-vfio-webhook", child(path, "kind"))
-        if not self._gates.get("PassthroughSupport"):
-            off = "off" if gates_known(self._context) else "off unless values turn it on"
-            self._report.say("dra-vfio-gate", child(path, "kind"), off=off)
-
-
-def _other(path: str, block: str, strategy: str, report: CheckReport) -> None:
-    report.say("dra-other-strategy-config", path, block=block, strategy=strategy)
-
-
-def _validate_slicing(
-    slicing: dict[str, Any], path: str, strategy: str, report: CheckReport
-) -> None:
-    interval = slicing.get("interval")
-    if strategy != "TimeSlicing":
-        return
-    if interval is None:
-        report.say("dra-interval-missing", child(path, "interval"))
-    elif isinstance(interval, str) and interval not in INTERVALS:
-        report.say(
-            "dra-interval-unknown",
-            child(path, "interval"),
-            value=interval,
-            allowed=INTERVALS,
-            fix=nearest_fix(interval, INTERVALS),
+    def _vfio(self, policy: str, path: str) -> None:
+        report, chart = self._report, self._context.chart
+        report.apply(
+            "dra vfio",
+            path,
+            policy=policy,
+            webhook=chart is not None and chart.value("webhook.enabled") is True,
+            gates=self._gates,
+            off="off" if gates_known(self._context) else "off unless values turn it on",
         )
 
 

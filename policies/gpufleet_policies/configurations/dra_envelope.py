@@ -11,7 +11,6 @@ from typing import Any
 
 from gpufleet.cluster.site import Site
 from gpufleet.contract.dra_api import GROUP, SERVED, dropped_fields
-from gpufleet.contract.programs.dra_gates import DRIVER as PROGRAM
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.newer_fields import newer_problems
@@ -187,20 +186,9 @@ def _ways(
     exactly = as_mapping(item.get("exactly"))
     flat = version == "v1beta1"
     one = "deviceClassName" in item if flat else exactly is not None
-    if bool(options) == one:
-        if not flat and not options and "deviceClassName" in item:
-            return  # reported as an unknown field, with the same fix
-        choice = "deviceClassName" if flat else "exactly"
-        report.say(
-            "dra-request-kind",
-            place,
-            choice=choice,
-            fix=f"keep one of {choice} and firstAvailable"
-            if options
-            else "write `exactly: {deviceClassName: gpu.nvidia.com}`"
-            if not flat
-            else "write `deviceClassName: gpu.nvidia.com`",
-        )
+    if not (flat or options or one) and "deviceClassName" in item:
+        return  # reported as an unknown field, with the same fix
+    report.apply("dra ways", place, flat=flat, options=options, single=one)
     if one:
         fields = item if flat else exactly or {}
         yield DraRequest(name, place if flat else child(place, "exactly"), fields)
@@ -212,39 +200,26 @@ def _ways(
 
 
 def _validate_request(request: DraRequest, context: Site, report: CheckReport) -> None:
-    _validate_class(request, context, report)
-    mode, count = request.fields.get("allocationMode"), request.fields.get("count")
-    number = integer(count)
-    place = child(request.path, "count")
-    if number is not None and (number < 0 or (number > 0 and mode == "All")):
-        if mode == "All":
-            report.say("dra-count-invalid/all", place, value=number)
-        else:
-            report.say("dra-count-invalid", place, value=number)
-    elif number == 0 and mode != "All":
-        report.say("dra-count-zero", place)
-    name = request.fields.get("deviceClassName")
-    _validate_selectors(request.fields, str(name), request.path, context, report)
-
-
-def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> None:
-    name, place = request.fields.get("deviceClassName"), child(request.path, "deviceClassName")
-    if not isinstance(name, str) or not name:
+    fields, chart = request.fields, context.chart
+    written = fields.get("deviceClassName")
+    name = written if isinstance(written, str) else ""
+    if not name:
+        place = child(request.path, "deviceClassName")
         report.say("dra-class-missing", place, classes=", ".join(CLASSES))
-        return
-    chart = context.chart
-    off = chart is not None and chart.name == PROGRAM and (
-        chart.value("resources.gpus.enabled") is False
-    )  # fmt: skip
-    if off and CLASSES.get(name) is not None:
-        report.say("dra-class-off", place, value=name)
-    if name in CLASSES or name in context.device_classes or not name.endswith("nvidia.com"):
-        return
-    near = [known for known in CLASSES if _FORMS.sub(r"\1", name) == known]
-    if near:
-        report.say("dra-class-misspelt", place, value=name, near=near[0])
-    else:
-        report.say("dra-class-unknown", place, value=name, classes=list(CLASSES))
+    report.apply(
+        "dra request",
+        request.path,
+        name=name,
+        type=request.type,
+        classes=list(CLASSES),
+        others=context.device_classes,
+        near=next((known for known in CLASSES if _FORMS.sub(r"\1", name) == known), None),
+        program=chart and chart.name,
+        gpus=chart and chart.value("resources.gpus.enabled") is not False,
+        mode=fields.get("allocationMode"),
+        count=integer(fields.get("count")),
+    )
+    _validate_selectors(fields, str(written), request.path, context, report)
 
 
 def _validate_selectors(

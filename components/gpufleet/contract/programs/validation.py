@@ -7,13 +7,12 @@ from typing import Any
 
 from gpufleet.cluster.site import Site
 from gpufleet.findings import Finding, Severity, ordered
-from gpufleet.findings.row_rules import rules_in
+from gpufleet.findings.row_rules import RowRules
 from gpufleet.findings.rows import rows_of
 from gpufleet.rules.rows import RuleTable
 from gpufleet.rules.rule import Verdict
 
 _TEXTS = Path(__file__).parent
-_rules = rules_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,10 @@ class CheckReport:
 
     def apply(self, of: str, path: str = "", **subjects: object) -> None:
         """Add the findings of the rows with this `of` whose conditions hold (`row_rules`)."""
-        for one in _rules(of, path, **subjects):
+        own = any(row.of == of for row in rows_of(_TEXTS).values())
+        for one in RowRules(_TEXTS if own else self.texts)(of, path, **subjects):
             facts: dict[str, Any] = dict(one.evidence)
-            self.add(one.code, one.path, one.message, one.fix, **facts)
+            self.add(one.code, one.path.removeprefix("."), one.message, one.fix, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings of another validation."""
