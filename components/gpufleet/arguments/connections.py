@@ -134,7 +134,7 @@ class VsphereJoinArgs(TypedDict):
     token: NotRequired[pulumi.Input[str]]
     """Secret; required except on OpenShift. Use one that expires: it can be read in vCenter until
     the machine's first boot."""
-    ca_cert_hashes: NotRequired[list[pulumi.Input[str]]]
+    ca_cert_hashes: NotRequired[pulumi.Input[list[pulumi.Input[str]]]]
     """kubeadm: `sha256:…` of the cluster's authority; needed there."""
     ca_certificate: NotRequired[pulumi.Input[str]]
     """OpenShift: PEM certificate of the machine config server's authority; needed there."""

@@ -1,5 +1,6 @@
 """The TypedDicts of the components restate the models of the spec, word for word."""
 
+import asyncio
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,7 @@ def test_a_list_or_mapping_that_must_be_known_is_no_output(
 ) -> None:
     from gpufleet.gpu_fleet import GpuFleetArgs
 
+    asyncio.set_event_loop(asyncio.new_event_loop())  # another test may have closed it
     outputs = {key: pulumi.Output.from_input(value) for key, value in given.items()}
     with pytest.raises(InvalidArgumentsError) as caught:
         declared("x", GpuFleetArgs, {"spec": {}, "connection": outputs})
