@@ -17,7 +17,7 @@ from gpufleet.contract.machine_images import (
     last_kubernetes,
     named_architectures,
 )
-from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.programs.validation import CheckReport, Judgement
@@ -124,11 +124,8 @@ def _class_name(pool: Mapping[str, Any]) -> str:
     return str(value_at(pool, "spec.template.spec.nodeClassRef.name"))
 
 
-PODS_OF_NODE = 2
-"""Pods that every node of EKS has: of the network and of kube-proxy."""
-SMALLEST_DISK = 100 << 30
-DEFAULT_DISK = 20 << 30
-"""Root disk where nothing is written."""
+DEFAULT_DISK = 20
+"""GiB of the root disk where nothing is written."""
 
 
 def validate_class(
@@ -140,9 +137,7 @@ def validate_class(
 ) -> None:
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-    if ("role" in spec) == ("instanceProfile" in spec):
-        found = "both" if "role" in spec else "neither"
-        report.say("karpenter-class-exclusive/role", place, found=found)
+    report.apply("karpenter class", place, spec=spec)
     terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
     where = child(place, "amiSelectorTerms")
     machines = [row for pool in pools for row in _machines(pool)]
@@ -150,20 +145,17 @@ def validate_class(
     _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
     _validate_drivers(terms, machines, where, report)
     _validate_architecture(terms, machines, where, report)
-    _validate_user_data(spec, terms, child(place, "userData"), report)
-    if machines and "nvidia" not in str(spec.get("userData", "")).lower():
-        _validate_parts(terms, where, report)
-    if machines:
-        _validate_disk(spec, place, report)
-        most = value_at(spec, "kubelet.maxPods")
-        if isinstance(most, int) and most <= PODS_OF_NODE:
-            report.say(
-                "karpenter-max-pods-too-few",
-                child(child(place, "kubelet"), "maxPods"),
-                found=most,
-                limit=PODS_OF_NODE + 1,
-                pods_of_node=PODS_OF_NODE,
-            )
+    aliases = [str(term.get("alias", "")).partition("@")[0] for term in terms]
+    report.apply(
+        "karpenter nodes",
+        place,
+        spec=spec,
+        machines=machines,
+        family=str(spec.get("amiFamily") or next(iter(aliases), "")).lower(),
+        bare=_without_driver(terms),
+        disk=_largest_disk(spec),
+        pods=integer(value_at(spec, "kubelet.maxPods")),
+    )
 
 
 def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
@@ -258,46 +250,21 @@ def _validate_architecture(
             report.say("karpenter-image-architecture", place, found=other.found, needed=needed)
 
 
-def _validate_parts(terms: Sequence[Mapping[str, Any]], where: str, report: CheckReport) -> None:
-    """Images without a driver, where every term is one. User data may install it: then silent."""
+def _without_driver(terms: Sequence[Mapping[str, Any]]) -> str | None:
+    """The first image, where every term names one without a driver."""
     texts = [f"{term.get('name', '')}{term.get('ssmParameter', '')}" for term in terms]
-    if texts and all(map(lacks_driver, texts)):
-        report.say("karpenter-image-without-driver", where, value=texts[0])
+    return texts[0] if texts and all(map(lacks_driver, texts)) else None
 
 
-def _validate_user_data(
-    spec: Mapping[str, Any], terms: Sequence[Mapping[str, Any]], place: str, report: CheckReport
-) -> None:
-    """User data that the image's family does not read."""
-    text = spec.get("userData")
-    aliases = [str(term.get("alias", "")).partition("@")[0] for term in terms]
-    family = str(spec.get("amiFamily") or next(iter(aliases), "")).lower()
-    if not isinstance(text, str):
-        return
-    if family == "al2023" and "/etc/eks/bootstrap.sh" in text:
-        report.say("karpenter-user-data-of-other-family", place)
-    shell = text.lstrip().startswith(("#!", "MIME-Version"))
-    if family == "bottlerocket" and shell:
-        report.say("karpenter-user-data-of-other-family/bottlerocket", place)
-
-
-def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
-    if spec.get("instanceStorePolicy") == "RAID0":
-        return
+def _largest_disk(spec: Mapping[str, Any]) -> int | None:
+    """GiB; None where one is of a snapshot, or not to be read."""
     sizes: list[int] = []
     for _, entry in items_at(spec, "blockDeviceMappings"):
         size = quantity(str(mapping_at(entry, "ebs").get("volumeSize", "")))
         if size is None:
-            return  # of a snapshot, or not to be read
-        sizes.append(int(size))
-    largest = max(sizes, default=DEFAULT_DISK)
-    if largest < SMALLEST_DISK:
-        report.say(
-            "karpenter-small-disk",
-            child(place, "blockDeviceMappings"),
-            found=largest >> 30,
-            limit=SMALLEST_DISK >> 30,
-        )
+            return None
+        sizes.append(int(size) >> 30)
+    return max(sizes, default=DEFAULT_DISK)
 
 
 def validate_overlay(

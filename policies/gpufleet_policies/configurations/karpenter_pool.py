@@ -19,7 +19,7 @@ from gpufleet.contract.programs.karpenter_machines import (
     selected,
 )
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.karpenter_requirements import (
@@ -41,18 +41,30 @@ class PoolParts:
     """Machines with GPUs it may launch; empty where it demands none."""
 
 
-def validate_purchase(
-    pool: PoolParts, its_class: Mapping[str, Any] | None, where: str, report: CheckReport
+def validate_against_class(
+    pool: PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
 ) -> None:
-    """Capacity types against each other and against the node class's reservations."""
-    allowed = _allowed(pool)
-    if its_class is None:
-        return
-    terms = value_at(its_class, "spec.capacityReservationSelectorTerms")
-    if as_list(terms) and "reserved" not in allowed:
-        report.say("karpenter-reservation-not-allowed", where, found=sorted(allowed))
-    elif not as_list(terms) and allowed == {"reserved"}:
-        report.say("karpenter-reserved-without-reservation", where)
+    """Capacity types, zones and machines against the reservations and EFA interfaces of a class."""
+    interfaces = [as_mapping(one) or {} for one in as_list(spec.get("networkInterfaces")) or []]
+    count = sum(one.get("interfaceType") == "efa-only" for one in interfaces)
+    zones = {
+        value
+        for one in pool.requirements
+        if one.key == ZONE and one.operator == "In"
+        for value in one.values
+    }
+    short = [row.name for row in pool.machines if (row.efa_interfaces or 0) < count]
+    report.apply(
+        "karpenter pool and class",
+        where,
+        allowed=sorted(_allowed(pool)),
+        reservations=as_list(spec.get("capacityReservationSelectorTerms")),
+        count=count,
+        zones=sorted(zones),
+        named=", ".join(sorted(zones)) or "every zone of its subnets",
+        machines=short,
+        has="has" if len(short) == 1 else "have",
+    )
 
 
 def _allowed(pool: PoolParts) -> set[str]:
@@ -69,43 +81,8 @@ def _allowed(pool: PoolParts) -> set[str]:
     return ways
 
 
-def validate_network(
-    pool: PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
-) -> None:
-    """EFA interfaces of the node class against zones and machines of the pool."""
-    interfaces = [as_mapping(one) or {} for one in as_list(spec.get("networkInterfaces")) or []]
-    count = sum(one.get("interfaceType") == "efa-only" for one in interfaces)
-    if not count:
-        return
-    zones = {
-        value
-        for one in pool.requirements
-        if one.key == ZONE and one.operator == "In"
-        for value in one.values
-    }
-    if len(zones) != 1:
-        report.say(
-            "karpenter-zones-with-efa",
-            where,
-            zones=sorted(zones),
-            count=count,
-            named=", ".join(sorted(zones)) or "every zone of its subnets",
-        )
-    short = [row.name for row in pool.machines if (row.efa_interfaces or 0) < count]
-    if short:
-        report.say(
-            "karpenter-too-many-efa",
-            where,
-            machines=short,
-            limit=count,
-            has="has" if len(short) == 1 else "have",
-        )
-
-
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"
-PLAIN = ("", "all-disabled", "default")
-"""Values of the two labels that mean no MIG layout and no sharing, by convention."""
 GPU = "nvidia.com/gpu"
 _WORDS = {"cpu": "CPUs", GPU: "GPUs", "memory": "of memory"}
 _COUNT = f"{AWS}instance-gpu-count"
@@ -122,7 +99,7 @@ def validate_pool(
     """Validate one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
-    _validate_expiry(spec, place, report)
+    report.apply("karpenter pool", place, spec=spec)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
@@ -142,20 +119,9 @@ def validate_pool(
     )
     _validate_machines(pool, where, report)
     _validate_limits(pool, overlays, child(place, "limits"), report)
-    _validate_overlays(pool, overlays, where, report)
-    validate_purchase(pool, its_class, where, report)
+    _validate_overlays(pool, overlays, report)
     if its_class is not None:
-        validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
-
-
-def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
-    disruption = as_mapping(spec.get("disruption")) or {}
-    if "expireAfter" in disruption:
-        report.say(
-            "karpenter-expire-after-misplaced",
-            child(child(place, "disruption"), "expireAfter"),
-            disruption=disruption["expireAfter"],
-        )
+        validate_against_class(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
 def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
@@ -271,7 +237,7 @@ def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
 
 
 def _validate_overlays(
-    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], report: CheckReport
 ) -> None:
     offered = [
         as_mapping(spec.get("capacity")) or {}
@@ -281,20 +247,16 @@ def _validate_overlays(
     ]
     # Huge pages do not show the partitions or shares of GPUs.
     resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
-    parts = sorted(row.name for row in pool.machines if row.fractional)
-    if parts and len(parts) == len(pool.machines) and not resources:
-        report.say("karpenter-fraction-without-overlay", where, machines=parts)
-    labels = child(child(child(pool.path, "template"), "metadata"), "labels")
-    cut = pool.labels.get(MIG_LABEL)
-    if isinstance(cut, str) and cut not in PLAIN:
-        if not resources:
-            report.say("karpenter-slices-without-overlay", child(labels, MIG_LABEL), value=cut)
-    elif pool.labels.get(SHARING_LABEL, "") not in PLAIN and not resources:
-        report.say(
-            "karpenter-shares-without-overlay",
-            child(labels, SHARING_LABEL),
-            labels=pool.labels[SHARING_LABEL],
-        )
+    layout = pool.labels.get(MIG_LABEL)
+    report.apply(
+        "karpenter pool and overlays",
+        pool.path,
+        resources=resources,
+        machines=pool.machines,
+        parts=sorted(row.name for row in pool.machines if row.fractional),
+        layout=layout if isinstance(layout, str) else None,
+        configuration=pool.labels.get(SHARING_LABEL),
+    )
 
 
 def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:

@@ -8,7 +8,6 @@ from gpufleet.catalogue import load
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.programs.karpenter_keys import (
     AWS,
-    CAPACITY_TYPE,
     NUMERIC,
     WELL_KNOWN,
     gpu_names,
@@ -26,7 +25,6 @@ _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
 """A region of AWS; zones of IBM Cloud are written so (karpenter-provider-ibm-cloud)."""
 AWS_GROUPS = (AWS.rstrip("/"), "eks.amazonaws.com")
 """API groups of the node classes of AWS: Karpenter's own, and of EKS Auto Mode."""
-RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
 def validate_requirements(
@@ -39,10 +37,19 @@ def validate_requirements(
             continue
         key, operator = item.get("key"), item.get("operator")
         values = [str(one) for one in as_list(item.get("values")) or []]
-        _validate_operator(operator, values, where, report)
+        report.apply(
+            "karpenter requirement",
+            where,
+            key=key,
+            operator=operator,
+            values=values,
+            numeric=[*NUMERIC],
+            allowed=allowed,
+            found=", ".join(values) or "none",
+        )
         if isinstance(key, str):
-            if key not in allowed:
-                _validate_key(key, child(where, "key"), report)
+            if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
+                _restricted(key, child(where, "key"), report)
             if key == f"{AWS}instance-gpu-name" and operator == "In":
                 _validate_names(values, gpu_names(), child(where, "values"), report)
             if key == f"{AWS}instance-gpu-manufacturer" and "NVIDIA" in map(str.upper, values):
@@ -66,29 +73,14 @@ def _validate_values(values: list[str], known: str, where: str, report: CheckRep
             report.say("karpenter-requirement-invalid", place, value=value, fix=fix)
 
 
-def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
-    if not isinstance(operator, str):
-        return  # the definition refuses it
-    if operator in {"In", "NotIn"} and not values:
-        report.say("karpenter-requirement-invalid/needs", where, operator=operator)
-    elif operator in {"Exists", "DoesNotExist"} and values:
-        report.say("karpenter-requirement-invalid/takes", where, operator=operator)
-    elif operator in NUMERIC and (len(values) != 1 or not values[0].isdecimal()):
-        found = ", ".join(values) or "none"
-        report.say("karpenter-requirement-invalid/number", where, operator=operator, found=found)
-
-
-def _validate_key(key: str, where: str, report: CheckReport) -> None:
-    if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
-        near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
-        report.say(
-            "karpenter-label-restricted",
-            where,
-            value=key,
-            fix=f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
-        )
-    elif key in RESTRICTED or (key.startswith("karpenter.sh/") and key != CAPACITY_TYPE):
-        report.say("karpenter-label-restricted/kept", where, value=key)
+def _restricted(key: str, where: str, report: CheckReport) -> None:
+    near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
+    report.say(
+        "karpenter-label-restricted",
+        where,
+        value=key,
+        fix=f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
+    )
 
 
 def validate_group(template: Mapping[str, Any], where: str, report: CheckReport) -> None:
