@@ -30,6 +30,7 @@ from gpufleet_policies.configurations.dra_envelope import (
     validate_envelope,
 )
 from gpufleet_policies.configurations.dra_sizes import validate_sizes
+from gpufleet_policies.names import meanings
 
 _SPECIAL: dict[tuple[str | int, ...], str] = {
     ("spec", "numNodes"): "dra-domain-nodes",
@@ -68,13 +69,7 @@ RULES = rule_table(*rules_in("dra"))
 
 API_VERSION = "resource.nvidia.com/v1beta1"
 _GPU_DRIVER, _DOMAIN_DRIVER = "gpu.nvidia.com", "compute-domain.nvidia.com"
-_DRIVERS = {
-    "GpuConfig": _GPU_DRIVER,
-    "MigDeviceConfig": _GPU_DRIVER,
-    "VfioDeviceConfig": _GPU_DRIVER,
-    "ComputeDomainChannelConfig": _DOMAIN_DRIVER,
-    "ComputeDomainDaemonConfig": _DOMAIN_DRIVER,
-}
+_DRIVERS = meanings("config of NVIDIA's DRA driver")
 _HOLDERS = {
     kind: steps if kind == "DeviceClass" else (*steps, "devices") for kind, steps in HOLDERS.items()
 }

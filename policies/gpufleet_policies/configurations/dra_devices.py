@@ -11,38 +11,25 @@ from functools import cache
 from typing import Any
 
 from gpufleet.catalogue import Gpu, load
+from gpufleet_policies.names import meanings
 
 DRIVER = "gpu.nvidia.com"
 KUBERNETES = "resource.kubernetes.io"
 """Domain of the attributes that several drivers publish."""
 CLASSES: Mapping[str, str | None] = {
-    "gpu.nvidia.com": "gpu",
-    "mig.nvidia.com": "mig",
-    "vfio.gpu.nvidia.com": "vfio",
-    "compute-domain-daemon.nvidia.com": None,
-    "compute-domain-default-channel.nvidia.com": None,
+    name: kind or None for name, kind in meanings("device class of NVIDIA's DRA driver").items()
 }
 """Device classes of the driver's chart -> type of their GPU devices."""
 FORMER = {"index": "0.4", "minor": "0.4", "parentIndex": "0.4", "parentMinor": "0.4"}
 """Attributes that older drivers published -> the first driver without them."""
 
 _ARCHITECTURES = {"ada-lovelace": "Ada Lovelace"}
-_VERSION = {"semver": (1, 0, 0)}
+_VALUES = {"text": "", "version": {"semver": (1, 0, 0)}, "number": 0, "boolean": False}
 _AMOUNT = {"quantity": "1"}
 _UNKNOWN: Mapping[str, Mapping[str, Any]] = {
-    "gpu": {
-        "uuid": "", "brand": "", "driverVersion": _VERSION, "cudaDriverVersion": _VERSION,
-        "addressingMode": "", "pcieBusID": "",
-    },
-    "mig": {
-        "uuid": "", "parentUUID": "", "brand": "", "driverVersion": _VERSION,
-        "cudaDriverVersion": _VERSION, "pcieBusID": "",
-    },
-    "vfio": {
-        "uuid": "", "deviceID": "", "vendorID": "", "iommuFDEnabled": False, "pcieBusID": "",
-        "gpuModuleId": 0, "partition1": 0, "partition2": 0, "partition4": 0, "partition8": 0,
-    },
-}  # fmt: skip
+    kind: {name: _VALUES[form] for name, form in meanings(f"attribute of {kind} devices").items()}
+    for kind in ("gpu", "mig", "vfio")
+}
 """Attributes whose value depends on the node."""
 _ENGINES = ("multiprocessors", "copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
 

@@ -31,6 +31,7 @@ from gpufleet_policies.doctor.cause import ROWS, Patient, Sighting, Sign, cause,
 from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, Seen, SeenNode, SeenPod, few, text
 from gpufleet_policies.doctor.rows import again
 from gpufleet_policies.doctor.snapshot import Dump, Part, kept_by, operands, parts_on, sets
+from gpufleet_policies.names import names
 
 _GPU, _DRIVER = "nvidia.com/gpu", "nvidia.com/cuda.driver-version"
 _SERVING = {Part.PLUGIN, Part.DRA}
@@ -40,12 +41,7 @@ _NAMES_FAULT = re.compile(
 """Types of conditions about GPUs, which are True when something is wrong."""
 _DETAIL = re.compile(r"\b(?:DCGM_FR_\w+|DCGM_HEALTH_\w+|Recommended ?Action=\w+)")
 """Parts of a message that may be repeated: names of its program."""
-_PASSING = frozenset(
-    {
-        *(f"node.kubernetes.io/{one}" for one in ("unschedulable", "not-ready", "unreachable")),
-        "DeletionCandidateOfClusterAutoscaler",
-    }
-)
+_PASSING = frozenset(names("taint of another cause"))
 """Taints whose remedy another cause states, or that repel no pod."""
 _NUMBER = re.compile(
     r"\b(?:NvidiaXID|Xid\b[^:\n]{0,60}:|XID[-_ ]?|ErrorCode:)\s*(\d{1,3})(?!\d|\w)", re.I

@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.change.live_node import live_node
 from gpufleet.documents.paths import mapping_at, value_at
 from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.reserved import amounts, reserved
 from gpufleet_policies.readers.scheduling import toleration_list, uncovered
 
@@ -21,10 +22,7 @@ PRESENT, PRODUCT = "nvidia.com/gpu.present", "nvidia.com/gpu.product"
 PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
 """Label of Node Feature Discovery for NVIDIA cards (gpu-operator `hack/must-gather.sh`)."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_CLOUD_GPU = (
-    *("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator"),
-    *("k8s.amazonaws.com/accelerator", "gpufleet.dev/simulated"),
-)
+_CLOUD_GPU = names("label of a node with GPUs by its maker")
 
 
 def is_device(name: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import is_list, mapping
 from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, entries, repelling, text
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.members import typed_member
 
 
@@ -144,16 +145,7 @@ class Part(StrEnum):
     DRA = "DRA driver"
 
 
-_NAMES = {
-    Part.DRIVER: r"nvidia-driver-daemonset|nvidia-gpu-driver|nvidia-driver-installer",
-    Part.TOOLKIT: r"nvidia-container-toolkit",
-    Part.MPS: r"mps-control-daemon",
-    Part.DISCOVERY: r"gpu-feature-discovery",
-    Part.MIG: r"nvidia-mig-manager",
-    Part.VALIDATOR: r"nvidia-(?:operator|cuda|device-plugin)-validator",
-    Part.DRA: r"dra-driver.*kubelet-plugin",
-    Part.PLUGIN: r"nvidia-device-plugin|nvidia-gpu-device-plugin",
-}
+_NAMES = {Part(part): form for part, form in meanings("names of an operand's pods").items()}
 """Names of pods; the first that fits counts."""
 _PLUGIN = re.compile(r"/(?:k8s-device-plugin|nvidia-gpu-device-plugin)[:@]")
 

@@ -227,11 +227,7 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
     )
 
 
-_READ_VARIABLES = (
-    *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-    *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
-    "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
-)
+_READ_VARIABLES = names("variable that is read")
 """Variables that choose devices, ranks, addresses and weights; ports are those in `_PORT`."""
 
 

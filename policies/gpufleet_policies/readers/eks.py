@@ -8,6 +8,7 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_list
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import (
     all_known,
     flag,
@@ -20,11 +21,7 @@ from gpufleet_policies.readers.blocks import (
 )
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
 
-_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-}
+_EFFECTS = meanings("effect of a taint on EKS and GKE")
 """Effects in the spelling of EKS and GKE."""
 
 _CAPACITY = {"ON_DEMAND": "onDemand", "SPOT": "spot", "CAPACITY_BLOCK": "capacityBlock"}

@@ -12,6 +12,7 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_mapping, items
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import (
     all_known,
     flag,
@@ -33,11 +34,7 @@ from gpufleet_policies.readers.eks import (
 _DEFAULT_NODES = 2
 _DEFAULT_TYPE = "m5.large"
 _LISTS = {"managedNodeGroups": Maker.EKS, "nodeGroups": Maker.AWS}
-_IMAGES = {
-    "AmazonLinux2023": "al2023-nvidia",
-    "AmazonLinux2": "al2-nvidia",
-    "Bottlerocket": "bottlerocket-nvidia",
-}
+_IMAGES = meanings("family of images of eksctl")
 """Family -> key of the image that eksctl takes of it for machines with GPUs, which follows their
 architecture."""
 

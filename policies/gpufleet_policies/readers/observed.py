@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.fleet.observed import ObservedResource
-from gpufleet_policies.names import names
+from gpufleet_policies.names import meanings, names
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.nvidia_configs import without_unknown
 from gpufleet_policies.readers.plain import plain
@@ -22,11 +22,7 @@ _MORE_TERRAFORM = {
 _MANIFESTS = {"kubernetes_manifest": "manifest"}
 _LISTS = frozenset(names("list of Pulumi"))
 """Lists in Pulumi's spelling. Every other list of one block is the block itself."""
-_RENAMED = {
-    "taint": "taints",
-    "guestAccelerator": "guestAccelerators",
-    "secondaryBootDisk": "secondaryBootDisks",
-}
+_RENAMED = meanings("block that Pulumi renames")
 """Blocks whose name Pulumi has in the plural."""
 
 

@@ -6,24 +6,15 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, unknown
 from gpufleet.cluster.pods import PodClaim, PodToleration
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.reading import at, fact, text, words
 
-ZONE_LABELS = frozenset(
-    {
-        "topology.kubernetes.io/zone",
-        "failure-domain.beta.kubernetes.io/zone",
-        "topology.gke.io/zone",
-    }
-)
+ZONE_LABELS = frozenset(names("label of a zone"))
 """Labels that name the zone of a node."""
 
 _TERMS = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 _TOGETHER = "affinity.podAffinity"
-_TOPOLOGY_ANNOTATIONS = (
-    "kueue.x-k8s.io/podset-required-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-)
+_TOPOLOGY_ANNOTATIONS = names("annotation that keeps pods together")
 """Annotations that keep the pods of a group near each other."""
 
 

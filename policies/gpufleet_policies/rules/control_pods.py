@@ -20,13 +20,7 @@ from gpufleet_policies.rules.written import written_rule
 _HELPERS = names("sidecar")
 """Names of sidecar containers, which never compute on a GPU."""
 
-_GPU_NODE_LABELS = (
-    *GPU_LABELS,
-    "nvidia.com/gpu.present",
-    "nvidia.com/gpu.count",
-    "karpenter.k8s.aws/instance-gpu-count",
-    "karpenter.k8s.aws/instance-gpu-manufacturer",
-)
+_GPU_NODE_LABELS = (*GPU_LABELS, *names("label of a GPU besides its name"))
 """Labels that only GPU nodes carry."""
 
 
@@ -208,10 +202,7 @@ _CLIENT = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\b")  # only send
 _RUNTIMES = frozenset({"nvidia", "nvidia-cdi", "nvidia-legacy"})
 """Runtime classes that put GPUs into a container (NVIDIA GPU Operator, k3s)."""
 
-_ACCELERATORS = (
-    *("amd.com/", "aws.amazon.com/neuron", "google.com/tpu", "habana.ai/", "huawei.com/"),
-    *("gpu.intel.com/", "intel.com/", "xilinx.com/", "hami", "nvidia.com/"),
-)
+_ACCELERATORS = names("beginning of a resource of accelerators")
 """Beginnings of resources of accelerators and of parts of them."""
 
 

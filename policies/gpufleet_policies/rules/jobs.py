@@ -16,20 +16,12 @@ from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.purpose import is_training, serving, training
 from gpufleet_policies.rules.written import written_rule
 
-_LONGEST = (
-    "kueue.x-k8s.io/max-exec-time-seconds",
-    "provreq.kueue.x-k8s.io/maxRunDurationSeconds",
-    "autoscaling.x-k8s.io/consume-provisioning-request",
-    "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
-)
+_LONGEST = names("key that ends a job")
 """Label by which Kueue ends a job, and annotations by which GKE's Dynamic Workload Scheduler takes
 its nodes away (GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws; Google Kubernetes
 Engine, flex-start: at most seven days)."""
 
-_LIMITED_NODES = (
-    "cloud.google.com/gke-flex-start",
-    "cloud.google.com/gke-max-run-duration-seconds",
-)
+_LIMITED_NODES = names("label of nodes for a time")
 """Labels of nodes that Google takes away after a time, seven days at most."""
 
 DAY_SECONDS = 86_400

@@ -8,16 +8,12 @@ from gpufleet.cluster import UNKNOWN, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.pools import all_pools, validated_pools
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PRODUCT_LABEL = "nvidia.com/gpu.product"
-GPU_NAME_LABELS = (
-    "cloud.google.com/gke-accelerator",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "eks.amazonaws.com/instance-gpu-name",
-    "k8s.amazonaws.com/accelerator",
-)
+GPU_NAME_LABELS = names("label with the name of a GPU")
 """Labels whose value is a cloud's name of the GPU."""
 GPU_LABELS = (PRODUCT_LABEL, *GPU_NAME_LABELS)
 
