@@ -71,17 +71,22 @@ def validate_keda(
     place = child(path, "spec")
     triggers = [as_mapping(one) or {} for one in as_list(spec.get("triggers")) or []]
     texts = [_trigger(place, index, one, target, report) for index, one in enumerate(triggers)]
-    if "maxReplicaCount" not in spec:
-        report.say("autoscaler-unbounded", place)
-    if item.get("kind") == "ScaledJob":
-        return
-    _sizes(place, spec, report)
-    smallest = (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
+    least, idle = integer(spec.get("minReplicaCount", 0)), integer(spec.get("idleReplicaCount"))
     scaled = str(mapping_at(spec, "scaleTargetRef").get("name", ""))
     of_pods = [is_of_pods(text) or is_of_target(text, scaled) for text in texts]
-    to_zero = 0 in [integer(one) for one in smallest]
-    if to_zero and texts and all(of_pods):
-        report.say("autoscaler-zero-by-pods", child(place, "triggers"))
+    report.apply(
+        "keda",
+        place,
+        kind=item.get("kind"),
+        spec=spec,
+        idle=idle,
+        limit=None if least is None else least - 1,
+        least=least,
+        signals=of_pods,
+    )
+    if item.get("kind") == "ScaledJob":
+        return
+    to_zero = 0 in (least, idle)
     silent = [
         index
         for index, one in enumerate(triggers)
@@ -136,18 +141,6 @@ def _trigger(
         report.say("autoscaler-mean-divided-again", where)
     validate_signal(query, child(child(where, "metadata"), "query"), target, report)
     return query
-
-
-def _sizes(place: str, spec: Mapping[str, Any], report: CheckReport) -> None:
-    idle, least = integer(spec.get("idleReplicaCount")), integer(spec.get("minReplicaCount", 0))
-    if idle is not None and least is not None and idle >= least:
-        report.say(
-            "autoscaler-idle-not-below-minimum",
-            child(place, "idleReplicaCount"),
-            found=idle,
-            limit=least - 1,
-            least=least,
-        )
 
 
 CODES = schema_codes()

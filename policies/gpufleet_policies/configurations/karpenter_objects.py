@@ -4,7 +4,6 @@ All documents of the text count, as for `kubectl apply`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,36 +40,49 @@ RULES = rule_table(
 __all__ = ["RULES", "validate"]
 
 
-@dataclass(slots=True)
-class _Found:
-    pools: list[Object] = field(default_factory=list[Object])
-    classes: dict[str, Object] = field(default_factory=dict[str, Object])
-    overlays: list[Object] = field(default_factory=list[Object])
-    former: bool = False
-    """Whether an object is of a version that is not served: the rest of it is read once it is."""
-
-
 def validate(read: GoDocument, context: Site) -> Judgement:
-    """Validate every object of the text, alone and against the others."""
+    """Validate every object of the text, alone and against the others. One of a version that is not
+    served has that finding alone: the rest of it is read once it is."""
     report = CheckReport(RULES, texts=Path(__file__).parent)
-    found = _sorted(list(objects(read)), report)
-    if not (found.pools or found.classes or found.overlays or found.former):
+    served: dict[str, list[Object]] = {kind: [] for kind in VERSIONS}
+    for path, item in objects(read):
+        former, kind = _former(item), str(item.get("kind"))
+        if former is not None:
+            what, fix = former
+            place = child(path, "apiVersion")
+            value = shown(what)
+            report.say("karpenter-version-not-served", place, value=value, what=what, fix=fix)
+        elif kind in served:
+            served[kind].append((path, item))
+    if not any(served.values()) and not report.findings:
         report.say("karpenter-nothing-to-judge", "")
-        return report.validation()
-    overlays = [item for _, item in found.overlays]
-    for path, item in found.pools:
-        name = _class_name(item)
-        _, its_class = found.classes.get(name, ("", None))
-        validate_pool(path, item, its_class, overlays, report)
+    pools, overlays = served["NodePool"], served["NodeOverlay"]
+    classes = {_name(item): (path, item) for path, item in served["EC2NodeClass"]}
+    for path, item in pools:
+        _, its_class = classes.get(_class_name(item), ("", None))
+        validate_pool(path, item, its_class, [overlay for _, overlay in overlays], report)
         _validate_shape(path, item, report)
-    for path, item in found.classes.values():
-        pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
-        validate_class(path, item, pools, context, report)
+    for path, item in classes.values():
+        own = [pool for _, pool in pools if _class_name(pool) == _name(item)]
+        validate_class(path, item, own, context, report)
         _validate_shape(path, item, report)
-    for path, item in found.overlays:
+    for path, item in overlays:
         validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
     return report.validation()
+
+
+def _former(item: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What Karpenter 1 does not serve, and the fix; None for all other objects."""
+    kind, version = str(item.get("kind")), str(item.get("apiVersion"))
+    if kind in FORMER and version.startswith(("karpenter.sh/", "karpenter.k8s.aws/")):
+        return kind, f"write a {FORMER[kind]}"
+    if kind not in VERSIONS or version == VERSIONS[kind]:
+        return None
+    fix = f"write apiVersion: {VERSIONS[kind]}"
+    if "expireAfter" in mapping_at(item, "spec.disruption"):
+        fix += ", and move expireAfter from spec.disruption to spec.template.spec"
+    return f"{kind} {version}", fix
 
 
 def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> None:
@@ -82,38 +94,6 @@ def _special_code(problem: SchemaProblem) -> str | None:
     """Finding code of operators, which have a separate one."""
     operator = problem.steps[-1] == "operator" and "requirements" in problem.steps
     return "karpenter-requirement-invalid" if operator else None
-
-
-def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
-    found = _Found()
-    for path, item in objects:
-        kind, version = str(item.get("kind")), str(item.get("apiVersion"))
-        if kind in FORMER and version.startswith(("karpenter.sh/", "karpenter.k8s.aws/")):
-            _not_served(path, kind, f"write a {FORMER[kind]}", report)
-            found.former = True
-        elif kind in VERSIONS and version != VERSIONS[kind]:
-            fix = f"write apiVersion: {VERSIONS[kind]}"
-            if "expireAfter" in mapping_at(item, "spec.disruption"):
-                fix += ", and move expireAfter from spec.disruption to spec.template.spec"
-            _not_served(path, f"{kind} {version}", fix, report)
-            found.former = True
-        elif kind == "NodePool":
-            found.pools.append((path, item))
-        elif kind == "EC2NodeClass":
-            found.classes[_name(item)] = (path, item)
-        elif kind == "NodeOverlay":
-            found.overlays.append((path, item))
-    return found
-
-
-def _not_served(path: str, what: str, fix: str, report: CheckReport) -> None:
-    report.say(
-        "karpenter-version-not-served",
-        child(path, "apiVersion"),
-        value=shown(what),
-        what=what,
-        fix=fix,
-    )
 
 
 def _name(item: Mapping[str, Any]) -> str:

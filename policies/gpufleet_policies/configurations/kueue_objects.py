@@ -5,7 +5,6 @@ pkg/webhooks/clusterqueue_webhook.go (validateResourceGroups, validateFlavorQuot
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,38 +32,24 @@ RULES = rule_table(
 )
 
 
-@dataclass(slots=True)
-class _Found:
-    queues: dict[str, Object] = field(default_factory=dict[str, Object])
-    local: dict[str, Object] = field(default_factory=dict[str, Object])
-    flavors: set[str] = field(default_factory=set[str])
-
-
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text, alone and against the others."""
     report = CheckReport(RULES, texts=Path(__file__).parent)
     release = context.release_of("kueue")
-    found = _Found()
-    own = 0
+    named: dict[str, dict[str, Object]] = {}  # kind -> objects by name
     for path, item in objects(read):
         if not str(item.get("apiVersion")).startswith(_GROUP):
             continue
-        own += 1
         _validate_version(item, path, release, report)
-        kind, name = item.get("kind"), _name_of(item.get("metadata"))
+        kind = str(item.get("kind"))
+        named.setdefault(kind, {})[_name_of(item.get("metadata"))] = (path, item)
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
             report_object(item, _GROUP[:-1], _CODES, report, path)
-        if kind == "ClusterQueue":
-            found.queues[name] = (path, item)
-        elif kind == "LocalQueue":
-            found.local[name] = (path, item)
-        elif kind == "ResourceFlavor":
-            found.flavors.add(name)
-    if not own:
+    if not named:
         report.say("kueue-nothing-to-judge", "")
-    _validate_names(found, report)
+    _validate_names(named, report)
     return report.validation()
 
 
@@ -112,39 +97,29 @@ def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
     seen.add(name)
 
 
-def _validate_names(found: _Found, report: CheckReport) -> None:
-    for path, queue in found.queues.values():
+def _validate_names(named: Mapping[str, Mapping[str, Object]], report: CheckReport) -> None:
+    queues, flavors = named.get("ClusterQueue", {}), named.get("ResourceFlavor", {})
+    for path, queue in queues.values():
         for g, group in enumerate(_groups(queue)):
             for place, flavor in items_at(group, "flavors"):
                 name = _name_of(flavor)
-                if found.flavors and name not in found.flavors:
-                    where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
-                    _absent("kueue-flavor-absent", "ResourceFlavor", name, found.flavors,
-                            where, report)  # fmt: skip
-    for path, local in found.local.values():
-        name = str(value_at(local, "spec.clusterQueue"))
-        if found.queues and name not in found.queues:
-            _absent("kueue-queue-absent", "ClusterQueue", name, found.queues,
-                    f"{child(path, 'spec')}.clusterQueue", report)  # fmt: skip
+                where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
+                _named("kueue-flavor-absent", "ResourceFlavor", name, flavors, where, report)
+    for path, local in named.get("LocalQueue", {}).values():
+        name, where = str(value_at(local, "spec.clusterQueue")), child(path, "spec")
+        _named("kueue-queue-absent", "ClusterQueue", name, queues, f"{where}.clusterQueue", report)
 
 
-def _absent(
-    code: str,
-    kind: str,
-    name: str,
-    known: Mapping[str, Any] | set[str],
-    path: str,
-    report: CheckReport,
+def _named(
+    code: str, kind: str, name: str, known: Mapping[str, Object], path: str, report: CheckReport
 ) -> None:
-    report.say(
-        "kueue-object-absent",
-        path,
-        code=code,
-        fix=nearest_fix(name, known, f"add the {kind}"),
-        value=name,
-        kind=kind,
-        known=sorted(known),
-    )
+    """A name must be one of the kind's objects in the text; without any, they are elsewhere."""
+    if known and name not in known:
+        fix = nearest_fix(name, known, f"add the {kind}")
+        there = sorted(known)
+        report.say(
+            "kueue-object-absent", path, code=code, fix=fix, value=name, kind=kind, known=there
+        )
 
 
 def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
