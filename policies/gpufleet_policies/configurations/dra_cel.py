@@ -73,13 +73,8 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
             return None
         found = re.search(r"<input>:(\d+):(\d+): ([^\n]*)", text)
         where = f"line {found[1]}, column {found[2]}: {found[3]}" if found else text
-        report.say(
-            "dra-cel-invalid/syntax",
-            path,
-            value=expression,
-            where=where,
-            fix=_syntax_fix(expression),
-        )
+        bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
+        report.apply("dra syntax", path, expression=expression, bare=bare, where=where)
         return None
 
 
@@ -93,19 +88,6 @@ def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
         )
         return False
     return True
-
-
-def _syntax_fix(expression: str) -> str:
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
-    if "'" in bare or '"' in bare:
-        return "close the quotes"
-    for wrong, right in ((r"(?<![=!<>])=(?!=)", "=="), (r"(?<!&)&(?!&)", "&&"),
-                         (r"(?<!\|)\|(?!\|)", "||")):  # fmt: skip
-        if re.search(wrong, bare):
-            return f"write `{right}`"
-    if re.search(r"\b(and|or|not)\b", bare):
-        return "write `&&`, `||` and `!`"
-    return "write an expression such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'"
 
 
 def _evaluates(

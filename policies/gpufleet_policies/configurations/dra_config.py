@@ -1,6 +1,7 @@
 """Kind `dra-config`: an opaque config of NVIDIA's DRA driver, bare or inside a claim; a
 ComputeDomain as the API server takes it."""
 
+import math
 import re
 from fractions import Fraction
 from functools import cache
@@ -88,7 +89,9 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     report = CheckReport(RULES, texts=Path(__file__).parent)
     note_text(read, report, "dra")
     gates = dict(gates_in_force(context, report))
-    validate_chart(context, gates, report)
+    chart = CheckReport(RULES)
+    validate_chart(context, gates, chart)
+    report.extend(chart.findings)
     validating = _Judging(context, gates, report)
     document = as_mapping(read.data)
     if document is None:
@@ -165,14 +168,8 @@ class _Judging:
             )
             return
         wanted = _DRIVERS.get(str(parameters.get("kind")))
-        if wanted is not None and wanted != driver:
-            self._report.say(
-                "dra-driver-mismatch",
-                child(path, "driver"),
-                value=driver,
-                kind=parameters.get("kind"),
-                wanted=wanted,
-            )
+        report, kind = self._report, parameters.get("kind")
+        report.apply("dra opaque", path, driver=driver, kind=kind, wanted=wanted)
         self.config(parameters, place)
 
     def config(self, config: dict[str, Any], path: str) -> None:
@@ -272,14 +269,9 @@ class _Judging:
 def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
     written = str(value) if isinstance(value, str | int | float) else ""
     amount: Fraction | None = None if isinstance(value, bool) else quantity(written)
-    if amount is None:
-        report.say("dra-memory-invalid", path, value=shown(value))
-        return
-    whole = -(-amount.numerator // amount.denominator) // _MIB
-    if whole < 1:
-        report.say("dra-memory-too-low", path, value=shown(value), written=value, limit="1Mi")
-    elif amount != whole * _MIB:
-        report.say("dra-memory-rounded", path, value=shown(value), written=value, whole=whole)
+    whole = None if amount is None else math.ceil(amount) // _MIB
+    cut = whole is not None and amount != whole * _MIB
+    report.apply("dra limit", path, value=shown(value), written=value, whole=whole, cut=cut)
 
 
 def _validate_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:

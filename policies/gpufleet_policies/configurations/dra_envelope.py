@@ -188,7 +188,8 @@ def _ways(
     one = "deviceClassName" in item if flat else exactly is not None
     if not (flat or options or one) and "deviceClassName" in item:
         return  # reported as an unknown field, with the same fix
-    report.apply("dra ways", place, flat=flat, options=options, single=one)
+    if bool(options) == one:
+        report.apply("dra ways", place, flat=flat, single=one)
     if one:
         fields = item if flat else exactly or {}
         yield DraRequest(name, place if flat else child(place, "exactly"), fields)

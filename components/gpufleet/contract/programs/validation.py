@@ -61,7 +61,7 @@ class CheckReport:
     rules: RuleTable
     findings: list[Finding] = field(default_factory=list[Finding])
     texts: Path = _TEXTS
-    """Folder of the rows that this folder does not have."""
+    """Folder of the rows with conditions, and of others that this folder does not have."""
 
     def add(
         self,
@@ -98,8 +98,7 @@ class CheckReport:
 
     def apply(self, of: str, path: str = "", **subjects: object) -> None:
         """Add the findings of the rows with this `of` whose conditions hold (`row_rules`)."""
-        own = any(row.of == of for row in rows_of(_TEXTS).values())
-        for one in RowRules(_TEXTS if own else self.texts)(of, path, **subjects):
+        for one in RowRules(self.texts)(of, path, **subjects):
             facts: dict[str, Any] = dict(one.evidence)
             self.add(one.code, one.path.removeprefix("."), one.message, one.fix, **facts)
 
