@@ -13,6 +13,7 @@ from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child, items_at
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet_policies.names import meanings
 
 _RESOURCE = re.compile(
     r"(?!requests\.)(?![^/]*kubernetes\.io/)[a-z0-9]([-a-z0-9.]{0,236}[a-z0-9])?"
@@ -38,11 +39,7 @@ _FORMS = {
 without its domain, and a missing class, have separate findings."""
 _PARAMETERS = 10 * 1024
 """Bytes of opaque parameters: OpaqueParametersMaxLength of pkg/apis/resource/types.go (v1.36.0)."""
-_FIXES = {
-    "requests": "request several like devices by `count`, or make another claim",
-    "firstAvailable": "keep the preferred ones",
-    "selectors": "join expressions by `&&`",
-}
+_FIXES = meanings("list that Kubernetes limits")
 
 
 def validate_sizes(holder: Mapping[str, Any], path: str, site: Site, report: CheckReport) -> None:

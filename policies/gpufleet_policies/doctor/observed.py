@@ -149,12 +149,7 @@ class Trouble:
 
 NO_IMAGE = frozenset({"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"})
 _FAILED = frozenset({"StartError", "ContainerCannotRun"})
-_FAILS = frozenset(
-    {
-        *("CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError"),
-        *("RunContainerError", *NO_IMAGE, *_FAILED),
-    }
-)
+_FAILS = NO_IMAGE | _FAILED | set(names("reason of a container that fails"))
 
 
 class SeenPod(Seen):

@@ -24,14 +24,12 @@ from gpufleet_policies.doctor.blockers import Answer, Blocker, blocker
 from gpufleet_policies.doctor.fit import asked_text, selections, shown, untolerated
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.reserved import amounts
 from gpufleet_policies.readers.scheduling import meets
 
 _GPU = "nvidia.com/gpu"
-_WELL_KNOWN = (
-    *("karpenter.sh/", "karpenter.k8s.aws/", "eks.amazonaws.com/", "karpenter.k8s.gcp/"),
-    *("node.kubernetes.io/", "topology.kubernetes.io/", "kubernetes.io/", "beta.kubernetes.io/"),
-)
+_WELL_KNOWN = names("beginning of a label of machines")
 """Labels that machines have without a requirement of the NodePool."""
 
 

@@ -12,9 +12,7 @@ from gpufleet_policies.readers.reading import boolean, fact, text, whole, withou
 from gpufleet_policies.resolve.hcl import INSERTED
 from gpufleet_policies.wrappers.release import parse_yaml
 
-_VERBATIM = frozenset(
-    {"labels", "tags", "tagsAll", "resourceLabels", "terraformLabels", "effectiveLabels"}
-)
+_VERBATIM = frozenset(names("map with keys of the user"))
 """Maps whose keys are the author's words."""
 
 LISTS = meanings("list of the Kubernetes provider")

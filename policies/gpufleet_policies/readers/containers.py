@@ -89,11 +89,7 @@ _SETTINGS = (TENSOR, MEMORY_SHARE, LENGTHS, QUANTIZATION_OPTIONS)
 """Options that servers take from variables too, where their words have none."""
 _NOTHING: dict[str, Fact[Amount]] = {}
 _SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
-_PROBES = (
-    ("liveness", "livenessProbe"),
-    ("readiness", "readinessProbe"),
-    ("startup", "startupProbe"),
-)
+_PROBES = tuple(meanings("probe of a container").items())
 
 
 def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]]:

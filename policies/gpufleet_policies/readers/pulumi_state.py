@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.documents.shapes import is_list, is_mapping, items
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.plain import SIGNATURE, plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated
@@ -12,9 +13,7 @@ from gpufleet_policies.readers.reading import without
 _HIDDEN = "[secret]"
 """Wire format of secrets in previews (sdk/go/common/resource/sig)."""
 
-_GONE = frozenset(
-    {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
-)
+_GONE = frozenset(names("operation that ends a resource"))
 
 
 def is_preview(document: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
+from gpufleet_policies.names import names
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]+|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<line>\n)|(?P<here><<-?(?P<end>\w+)\n)|"
@@ -20,9 +21,7 @@ _TOKEN = re.compile(
     r"(?P<number>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w-]*)|(?P<sign>.)",
     re.DOTALL,
 )
-_LITERAL_CALLS = frozenset(
-    {"toset", "tolist", "tomap", "tonumber", "tostring", "jsonencode", "yamlencode", "yamldecode"}
-)
+_LITERAL_CALLS = frozenset(names("function of literals in HCL"))
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")
 _REFERENCE = re.compile(r"(?<!\$)\$\{\s*([a-z]\w*(?:\.[\w-]+|\[\d+\])+)\s*\}")

@@ -99,9 +99,7 @@ KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 """Labels by which a pod names its queue: KAI's, and the one of NVIDIA Run:ai."""
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
-_GANGS = frozenset(
-    {"volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler", "coscheduling"}
-)
+_GANGS = frozenset(names("scheduler of gangs"))
 """Schedulers that start all pods of a group or none."""
 
 _VOLCANO = ("batch.volcano.sh", "Job")

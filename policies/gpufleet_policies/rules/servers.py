@@ -15,9 +15,7 @@ from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.waiting import fetches
 from gpufleet_policies.rules.written import written_rule
 
-_ROLLED_OUT = frozenset(
-    {"Deployment", "StatefulSet", "Rollout", "DeploymentConfig", "LeaderWorkerSet"}
-)
+_ROLLED_OUT = frozenset(names("kind that is rolled out"))
 """Kinds that replace pods one by one, and wait for the new ones to be ready."""
 
 
