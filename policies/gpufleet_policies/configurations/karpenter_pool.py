@@ -34,7 +34,6 @@ class PoolParts:
 
     path: str
     spec: Mapping[str, Any]
-    template: Mapping[str, Any]
     labels: Mapping[str, Any]
     requirements: tuple[NodeRequirement, ...]
     machines: tuple[InstanceType, ...]
@@ -112,7 +111,6 @@ def validate_pool(
     pool = PoolParts(
         place,
         spec,
-        template,
         as_mapping(metadata.get("labels")) or {},
         requirements,
         selected(requirements),

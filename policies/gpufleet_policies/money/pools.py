@@ -94,11 +94,6 @@ class LargestSize:
     because: str
     """The limit that decides, or the reason why there is none."""
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether a number of GPUs bounds it."""
-        return self.gpus is not None
-
 
 def reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None:
     """Maximum size of a pool; None where the limits cannot be read."""

@@ -47,12 +47,10 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]
 
 def _is_large_notebook_pool(context: RuleContext, pool: NodePool) -> bool:
     return (
-        pool.intent.is_known
-        and pool.intent.value == "interactive"
+        pool.intent.found == "interactive"
         and pool.gpus_per_node.is_known
         and pool.gpus_per_node.value >= context.thresholds.large_node_gpus
-        and pool.size.standing.is_known
-        and pool.size.standing.value > 0
+        and (pool.size.standing.found or 0) > 0
         and not pool.is_committed
     )
 
@@ -68,9 +66,7 @@ def _gpu(pool: NodePool) -> str:
 
 
 def _smaller_minimum(pool: NodePool) -> str:
-    if pool.maker is Maker.FLEET:
-        return f"write {pool.size.minimum_place}: 0"
-    if pool.size.fixed:
+    if pool.size.fixed and pool.maker is not Maker.FLEET:
         return f"let an autoscaler set the size, from 0 up, instead of {pool.size.minimum_place}"
     return f"write {pool.size.minimum_place}: 0"
 
@@ -159,12 +155,8 @@ def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
 
 
 def _is_fixed(pool: NodePool) -> bool:
-    standing, most = pool.size.standing, pool.size.maximum
-    if not standing.is_known or standing.value < 1:
-        return False
-    if pool.size.fixed:
-        return True
-    return most.found == standing.value
+    standing = pool.size.standing.found or 0
+    return standing >= 1 and (pool.size.fixed or pool.size.maximum.found == standing)
 
 
 @written_rule("on-demand-for-interruptible", POOLS)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpufleet.catalogue import Gpu, UnknownKeyError
+from gpufleet.catalogue import Gpu
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.nvidia import OperatorChoices
@@ -104,16 +104,6 @@ _OWN_TAG = re.compile(r"([0-9]{2})\.([0-9])")
 """Begin of a tag of NVIDIA's CUDA images: `13.0.1-base-ubuntu24.04`."""
 
 
-def _pools(context: RuleContext) -> Iterator[tuple[NodePool, Gpu]]:
-    for pool in all_pools(context):
-        if not pool.is_certainly_gpu or not pool.gpu.is_known:
-            continue
-        try:
-            yield pool, context.catalogue.gpu(pool.gpu.value)
-        except UnknownKeyError:
-            continue
-
-
 @written_rule("cuda-not-for-gpu")
 def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The tag names the toolkit: `nvidia/cuda:13.0.1-...`, `pytorch:2.9.0-cuda13.0-...`.
@@ -144,8 +134,9 @@ def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
 
 def _taking(context: RuleContext, group: PodGroup) -> Iterator[tuple[NodePool, Gpu]]:
     """GPU pools that may take pods of a group."""
-    for pool, gpu in _pools(context):
-        if accepts(context, pool, group) is not False:
+    for pool in all_pools(context):
+        gpu = context.catalogue.gpus.get(pool.gpu.found or "")
+        if pool.is_certainly_gpu and gpu and accepts(context, pool, group) is not False:
             yield pool, gpu
 
 

@@ -30,7 +30,7 @@ _LOOPED = re.compile(
 @written_rule("gpu-idle-command")
 def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not while suspended or at 0 replicas: then nothing is held."""
-    if workload.suspended.is_known and workload.suspended.value:
+    if workload.suspended.found:
         return
     for group in workload.pod_groups:
         if group.pods.found == 0:

@@ -33,10 +33,9 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         found = reach(pool, context.catalogue)
         if found is None:
             continue
-        if not found.is_bounded:
+        if found.gpus is None:
             yield _endless(context, pool, found)
             continue
-        assert found.gpus is not None
         most = context.thresholds.max_gpus
         declared = pool.compiled is not None or POOL_LABEL in pool.labels
         if found.gpus <= most or pool.is_committed or declared:
@@ -131,11 +130,7 @@ def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
 
 def _idle_money(context: RuleContext, reserved: Reservation, machines: int) -> Money:
     count = reserved.gpus_per_node.value * machines
-    row = (
-        context.catalogue.instances.get(reserved.instance_type.value)
-        if reserved.instance_type.is_known
-        else None
-    )
+    row = context.catalogue.instances.get(reserved.instance_type.found or "")
     price = None if row is None else way_price(row, "reserved")[1]
     basis = f"{machines} x {reserved.instance_type.found}"
     return Money(

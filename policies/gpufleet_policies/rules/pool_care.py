@@ -6,11 +6,11 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import KarpenterFacts, Maker, NodePool
 from gpufleet.findings import Finding
-from gpufleet.findings.money import AmountKind, Money
+from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import accepts
-from gpufleet_policies.rules.pool_money import nodes_money, patchable, setting
+from gpufleet_policies.rules.pool_money import nodes_money, patchable, saving, setting
 from gpufleet_policies.rules.pools import (
     all_pools,
     gpu_pools,
@@ -99,12 +99,11 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
             continue
         if (pool.capacity.found or frozenset()) & {"queued", "flexStart"}:
             continue
-        eks = pool.maker is Maker.EKS
         yield without_repair.say(
             pool.repair_place,
             pool=pool,
-            remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
-            if eks and patchable(pool)
+            remediation=setting(pool, {"enabled": True}, "", "nodeRepairConfig")
+            if pool.maker is Maker.EKS
             else setting(pool, True, pool.repair_place),
         )
 
@@ -312,16 +311,9 @@ def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             continue
         if _for_training(context, pool) is not None:
             continue
-        hours = Fraction(min(after.value, 86_400) - _SLOW_SECONDS, 3600)  # of a day
-        whole = nodes_money(context, pool, 1, AmountKind.WASTE)
-        price = whole.micro_usd_per_hour
+        of_day = Fraction(min(after.value, 86_400) - _SLOW_SECONDS, 86_400)
         yield slow.say(
             karpenter=karpenter,
-            money=Money(
-                AmountKind.WASTE,
-                None if price is None else price * hours / 24,
-                whole.gpus * hours / 24,
-                f"{whole.basis}; one such wait a day",
-            ),
+            money=saving(context, pool, 1, of_day, "one such wait a day"),
             remediation=_set(karpenter, consolidateAfter="5m"),
         )

@@ -54,9 +54,7 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         if len(savings) < len(pools):
             continue
         name, listed, spot = min(savings, key=lambda one: one[1] - one[2])
-        per_node = max(
-            (p.gpus_per_node.value for p in pools if p.gpus_per_node.is_known), default=1
-        )
+        per_node = max(pool.gpus_per_node.found or 1 for pool in pools)
         gpu_hour = Fraction(listed - spot, per_node)
         yield interruptible.say(
             group.where,

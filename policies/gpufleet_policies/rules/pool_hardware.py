@@ -63,7 +63,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
         cheaper = _smaller(catalogue, row, need, own, way)
         if cheaper is None:
             continue
-        name, price = cheaper
+        price, name = cheaper
         nodes = smallest(pool)
         cores, memory = need
         yield cheaper_instance.say(
@@ -125,7 +125,8 @@ def _asks(context: RuleContext) -> dict[object, Ask]:
 
 def _smaller(
     catalogue: Catalogue, row: InstanceType, need: tuple[Decimal, Decimal], own: int, way: str
-) -> tuple[str, int] | None:
+) -> tuple[int, str] | None:
+    """Price and name of the cheapest."""
     found: list[tuple[int, str]] = []
     for other in catalogue.instances_with_gpu(row.accelerator.gpu, row.cloud):
         price = _price(other, way)
@@ -133,13 +134,9 @@ def _smaller(
             continue
         if other.architecture != row.architecture or other.attachable:
             continue
-        if not _fits(other, row, need):
-            continue
-        found.append((price, other.name))
-    if not found:
-        return None
-    price, name = min(found)
-    return name, price
+        if _fits(other, row, need):
+            found.append((price, other.name))
+    return min(found, default=None)
 
 
 def _loses(row: InstanceType, other: InstanceType) -> bool:
@@ -177,7 +174,7 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         better = _newer(catalogue, row, Fraction(own, row.accelerator.count), way)
         if better is None:
             continue
-        other, price = better
+        price, _, other = better
         mine = Fraction(own, row.accelerator.count)
         gpus = smallest(pool) * row.accelerator.count
         yield superseded.say(
@@ -198,7 +195,8 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
 @lru_cache(maxsize=512)
 def _newer(
     catalogue: Catalogue, row: InstanceType, price: Fraction, way: str
-) -> tuple[InstanceType, Fraction] | None:
+) -> tuple[Fraction, str, InstanceType] | None:
+    """Price of a GPU, name and machine: the cheapest."""
     old = catalogue.gpu(row.accelerator.gpu)
     old_rates = next(iter(old.rates.values()), None)
     if old_rates is None or old.memory_bytes is None:
@@ -228,10 +226,7 @@ def _newer(
             continue  # a launch template with EFA interfaces is refused there
         if Fraction(listed, count) < price:
             found.append((Fraction(listed, count), other.name, other))
-    if not found:
-        return None
-    cheapest, _, other = min(found, key=lambda one: one[:2])
-    return other, cheapest
+    return min(found, key=lambda one: one[:2], default=None)
 
 
 @written_rule("spot-without-diversity", POOLS)
@@ -254,15 +249,12 @@ def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> I
             count=len(types.value),
             context=context,
             names=list(types.value),
-            alternative=_more(context, pool),
+            alternative=_more(context, pool, row),
         )
 
 
-def _more(context: RuleContext, pool: NodePool) -> str:
-    if not pool.gpu.is_known or not pool.instance_types.is_known:
-        return "allow more types"
-    own = context.catalogue.instances.get(pool.instance_types.value[0])
-    if own is None:
+def _more(context: RuleContext, pool: NodePool, own: InstanceType | None) -> str:
+    if own is None or not pool.gpu.is_known:
         return "allow more types"
     others = [
         row.name

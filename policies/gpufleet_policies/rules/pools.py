@@ -68,9 +68,7 @@ def completed(pool: NodePool, surroundings: Surroundings | None) -> NodePool:
 
 def template_seen(pool: NodePool, surroundings: Surroundings | None) -> bool:
     """Whether the launch template or node class a pool names is declared here, or it names none."""
-    if not pool.launch_template:
-        return True
-    return template_of(pool, surroundings) is not None
+    return not pool.launch_template or template_of(pool, surroundings) is not None
 
 
 def template_of(pool: NodePool, surroundings: Surroundings | None) -> LaunchTemplate | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpufleet.catalogue import Gpu, UnknownKeyError
+from gpufleet.catalogue import Gpu
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact, absent, unknown
@@ -115,12 +115,8 @@ def layout_name(context: RuleContext, pool: NodePool) -> str | None:
 
 def geometry(context: RuleContext, pool: NodePool) -> MigGeometry | None:
     """MIG geometry of the pool's GPU; None without MIG, or where the GPU is not known."""
-    if not pool.gpu.is_known:
-        return None
-    try:
-        return context.catalogue.gpu(pool.gpu.value).mig
-    except UnknownKeyError:
-        return None
+    gpu = context.catalogue.gpus.get(pool.gpu.found or "")
+    return None if gpu is None else gpu.mig
 
 
 def layouts_of(context: RuleContext, pool: NodePool, name: str) -> tuple[Layout, ...] | None:
@@ -183,8 +179,6 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
         for choice in context.declared(OperatorChoices)
         if choice.plugin_config_default.is_known
     }
-    if not defaults:
-        return ()
     return tuple(config for config in configs if config.key in defaults)
 
 

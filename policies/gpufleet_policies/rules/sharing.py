@@ -100,10 +100,8 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Findi
 
 
 def _accepts_several(config: SharingConfig) -> bool:
-    asked = config.fail_requests_greater_than_one
-    if config.mode != "timeSlicing" or asked.is_unknown or not config.resources:
-        return False
-    return not asked.is_known
+    chosen = not config.fail_requests_greater_than_one.is_absent
+    return config.mode == "timeSlicing" and bool(config.resources) and not chosen
 
 
 @written_rule("sharing-name-collides", (NodePool, SharingConfig))
@@ -160,9 +158,7 @@ def _collision(context: RuleContext, pool: NodePool, where: str) -> Iterator[Fin
 
 
 def _keys(pool: NodePool) -> frozenset[str]:
-    if not pool.taints.is_known:
-        return frozenset()
-    return frozenset(taint.key for taint in pool.taints.value if taint.repels)
+    return frozenset(taint.key for taint in pool.taints.found or () if taint.repels)
 
 
 @written_rule("timeslicing-of-mig-resources", SharingConfig)
@@ -357,9 +353,7 @@ _THROTTLED = Fraction(9, 10)
 @written_rule("vgpu-unlicensed", OperatorChoices)
 def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
-    if not choices.licence.is_known or choices.licence.value:
-        return
-    if not choices.driver_enabled.is_known or not choices.driver_enabled.value:
+    if choices.licence.found is not False or choices.driver_enabled.found is not True:
         return
     pools = [pool for pool in all_pools(context) if pool.vgpu_profile.is_known]
     if not pools:

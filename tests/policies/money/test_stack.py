@@ -74,7 +74,7 @@ def test_limits_of_karpenter_as_gpus(limits: dict[str, str], gpus: int):
 def test_a_pool_without_a_bound_says_why():
     found = reach(one(karpenter({"spec.limits": REMOVE})), CATALOGUE)
     assert found is not None
-    assert not found.is_bounded
+    assert found.gpus is None
     assert found.because == "spec.limits is not set"
 
 
