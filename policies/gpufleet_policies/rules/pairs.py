@@ -159,12 +159,8 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     return {
-        **_written(
-            pods=group.pods,
-            schedulerName=group.scheduler,
-            runtimeClassName=group.runtime_class,
-            nodeName=group.node_name,
-        ),
+        **_written(pods=group.pods, together=group.together, nodeName=group.node_name),
+        **_written(schedulerName=group.scheduler, runtimeClassName=group.runtime_class),
         "workload": workload.locator.kind,
         "group": workload.api_group,
         "containers": [one.name for one in group.containers if not one.init]

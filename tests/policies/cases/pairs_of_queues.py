@@ -14,11 +14,16 @@ _GPUS = "nvidia.com/gpu"
 _POOLS = "inference.networking.k8s.io/v1"
 
 
-def _job(pods: int) -> Thing:
+def _job(pods: int, least: int | None = None) -> Thing:
     limits = {_GPUS: 4, "cpu": 4, "memory": "8Gi"}
     containers = [{"name": "a", "image": "b", "resources": {"limits": limits}}]
     task = {"name": "w", "replicas": pods, "template": {"spec": {"containers": containers}}}
-    spec = {"schedulerName": "volcano", "minAvailable": pods, "queue": "team", "tasks": [task]}
+    spec = {
+        "schedulerName": "volcano",
+        "minAvailable": least or pods,
+        "queue": "team",
+        "tasks": [task],
+    }
     return of_kind("Job", "batch.volcano.sh/v1alpha1", "train", spec, namespace="ml")
 
 
@@ -172,6 +177,14 @@ CASES = (
         ADVICE,
         alongside=(_queue("team", capability={_GPUS: "8"}),),
     ),
+    Case(
+        "volcano-queue-too-small",
+        _job(3, 2),
+        _job(3, 3),
+        "requests 12 GPUs, and Queue team may use 8",
+        ADVICE,
+        alongside=(_queue("team", capability={_GPUS: "8"}),),
+    ),
     *(
         Case(
             "volcano-queue-above-parent",
@@ -186,7 +199,7 @@ CASES = (
     # volcano-sh/volcano#5634
     Case(
         "volcano-queue-above-parent",
-        _queue("team", parent="all", capability={_GPUS: 8}),
+        _queue("team", parent="all", guarantee={"resource": {_GPUS: 0}}),
         _queue("team", parent="all", guarantee={"resource": {_GPUS: 8}}),
         "has 8 GPUs as guarantee, and its parent Queue all has none",
         ADVICE,

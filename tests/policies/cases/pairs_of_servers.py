@@ -41,6 +41,9 @@ def scaled(**trigger: str) -> Thing:
 
 
 HOOK = {f"{CONTAINER}.lifecycle.preStop.exec.command": ["sh", "-c", "kill -USR1 1\nsleep 60\n"]}
+AWAY = {
+    f"{CONTAINER}.lifecycle.preStop.exec.command": ["sh", "-c", "curl -f :8000/drain || sleep 60"]
+}
 GRACE = "spec.template.spec.terminationGracePeriodSeconds"
 NOT_ROOT = {
     f"{CONTAINER}.image": "vllm/vllm-openai:v0.6.3",
@@ -105,6 +108,13 @@ CASES = (
         "for longer than the grace period, which is 30 s",
         Level.ADVISORY,
     ),
+    Case(
+        "grace-below-shutdown",
+        deployment(AWAY),
+        deployment(HOOK),
+        "for longer than the grace period, which is 30 s",
+        Level.ADVISORY,
+    ),
     # adminless-io/aks-llm-platform gitops/apps/llm/base/deployment.yaml
     Case(
         "root-image-as-non-root",
@@ -138,6 +148,13 @@ CASES = (
         "ray-serve-keys-not-read",
         serving("max_replicas: 1"),
         serving("maxReplicas: 1"),
+        "writes minReplicas or maxReplicas below autoscaling_config",
+        Level.ADVISORY,
+    ),
+    Case(  # ray-project/ray python/ray/serve/config.py: user_config is the application's own
+        "ray-serve-keys-not-read",
+        serving("max_replicas: 1\n    user_config:\n      maxReplicas: 3"),
+        serving("target_ongoing_requests: 2\n      maxReplicas: 1"),
         "writes minReplicas or maxReplicas below autoscaling_config",
         Level.ADVISORY,
     ),
