@@ -17,6 +17,9 @@ _PASSING = re.compile(
 )
 """Taints of a state that ends: not ready, cordoned, to be removed."""
 
+_SLEEP = re.compile(r"(?:^|-\w*c |[;\n]\s*)sleep (\d+)(?!\d|\s*&(?!&))")
+"""A sleep that is a command of its own: no text, no branch, and not in the background."""
+
 HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "is": lambda here, wanted: here == wanted,
     "not": lambda here, wanted: here != wanted,
@@ -34,10 +37,11 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: _less(quantity(str(here)), quantity(str(wanted))),
-    "more": lambda here, wanted: here > wanted,
+    "more": lambda here, wanted: _less(quantity(str(wanted)), quantity(str(here))),
     "least": lambda here, wanted: not _less(quantity(str(here)), quantity(str(wanted))),
     "sleeps": lambda here, wanted: any(
-        int(one) > wanted for one in re.findall(r"(?:^|[\s;])sleep (\d+)", " ".join(map(str, here)))
+        _less(quantity(str(wanted)), quantity(one))
+        for one in _SLEEP.findall(" ".join(map(str, here)))
     ),
     "predicts": lambda here, wanted: f"{here}-predictor" == wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
