@@ -59,9 +59,8 @@ def short_text(cluster: Dump, found: Sequence[Diagnosis]) -> Iterator[str]:
     for many in made[:room]:
         yield _line(many)
         yield f"    {many[0].text('fix')}"
-    more = len(made) - room
-    if more > 0:
-        causes = f"{more} more cause{'s' if more > 1 else ''}"
+    if (more := len(made) - room) > 0:
+        causes = counted(more, "more cause")
         yield f"and {causes}: --all shows what is left, with the evidence of each"
     else:
         yield "--all shows the evidence of each"

@@ -21,7 +21,6 @@ def reserved(spec: Mapping[str, Any]) -> dict[str, Fraction]:
     (kubernetes `pkg/api/v1/resource` PodRequests)."""
     together: dict[str, Fraction] = defaultdict(Fraction)
     before: dict[str, Fraction] = defaultdict(Fraction)
-    beside: dict[str, Fraction] = defaultdict(Fraction)
     for key in ("initContainers", "containers"):
         for _, one in entries_at(spec, key):
             resources = mapping(one.get("resources"))
@@ -29,9 +28,8 @@ def reserved(spec: Mapping[str, Any]) -> dict[str, Fraction]:
             for name, value in asked.items():
                 if key == "containers" or one.get("restartPolicy") == "Always":
                     together[name] += value
-                    beside[name] += value if key == "initContainers" else 0
-                else:
-                    before[name] = max(before[name], value + beside[name])
+                else:  # it runs before all but the sidecars above it
+                    before[name] = max(before[name], value + together[name])
     found = {name: max(together[name], before[name]) for name in {**together, **before}}
     found |= amounts(mapping_at(spec, "resources").get("requests"))
     for name, value in amounts(spec.get("overhead")).items():

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
@@ -18,8 +17,7 @@ from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
+class _Refused(NamedTuple):
     found: str
     limit: str
     alternative: str
