@@ -154,7 +154,9 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
         return {k: _value(arguments[1], v, f'{path}["{k}"]', findings) for k, v in entries.items()}
     if typing.is_typeddict(hint):
         return _mapping(cast("type", hint), value, path, findings)
-    if wanted := {list: "a list", dict: "a mapping"}.get(origin or hint):
+    text = isinstance(value, str | int | float) and not isinstance(value, bool)
+    wanted = {list: "a list", dict: "a mapping", str: "a text"}.get(origin or hint)
+    if wanted and not (hint is str and text):
         inputs = bool(arguments) and typing.get_origin(arguments[-1]) is typing.Union
         findings.append(_not(wanted, value, path, "; its values may be Outputs" if inputs else ""))
         return None
@@ -164,8 +166,7 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
 def _not(wanted: str, found: object, path: str, more: str = "") -> Finding:
     output = isinstance(found, pulumi.Output)
     fix = f"write {wanted}{f' that is known before deployment{more}' if output else ''}"
-    message = f"{wanted} is wanted, found {type(found).__name__}"
-    return error("argument-invalid", path, message, fix)
+    return error("argument-invalid", path, f"{wanted} is wanted, found {type(found).__name__}", fix)
 
 
 def whole_numbers(value: Any) -> Any:

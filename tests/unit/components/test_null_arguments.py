@@ -65,3 +65,12 @@ def test_the_node_role_of_karpenter_is_an_arn() -> None:
     with pytest.raises(InvalidArgumentsError, match="'nodes' is not an ARN") as refused:
         gpufleet.Karpenter("karpenter", {**KARPENTER, "node_role_arn": "nodes"})
     assert [one.code for one in refused.value.findings] == ["connection-no-role-arn"]
+
+
+@pytest.mark.parametrize("value", [True, ["2026.11"], {"edition": "2026.11"}])
+def test_what_is_no_text_is_named(value: object) -> None:
+    with pytest.raises(InvalidArgumentsError) as refused:
+        gpufleet.Keda("one", {"catalogue": value})  # type: ignore[typeddict-item]
+    (found,) = refused.value.findings
+    assert (found.code, found.path) == ("argument-invalid", "catalogue")
+    assert found.message == f"a text is wanted, found {type(value).__name__}"

@@ -24,8 +24,6 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.paths import at_steps, values_at
 from gpufleet.documents.shapes import as_mapping
 
-_CONDITION = SchemaProblemKind.CONDITION
-
 
 @cache
 def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -58,8 +56,9 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                advice = SchemaProblemKind.REFUSED if {"since", "does"} & {*row} else _CONDITION
-                what = SchemaProblemKind.REQUIRED if "needs" in row else advice
+                kinds = SchemaProblemKind
+                advice = kinds.REFUSED if {"since", "does"} & {*row} else kinds.CONDITION
+                what = kinds.REQUIRED if "needs" in row else advice
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 fix, code = row.get("fix"), row.get("code", "")
