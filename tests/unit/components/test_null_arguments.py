@@ -69,8 +69,9 @@ def test_the_node_role_of_karpenter_is_an_arn() -> None:
 
 @pytest.mark.parametrize("value", [True, ["2026.11"], {"edition": "2026.11"}])
 def test_what_is_no_text_is_named(value: object) -> None:
+    given: Any = {"catalogue": value}
     with pytest.raises(InvalidArgumentsError) as refused:
-        gpufleet.Keda("one", {"catalogue": value})  # type: ignore[typeddict-item]
+        gpufleet.Keda("one", given)
     (found,) = refused.value.findings
     assert (found.code, found.path) == ("argument-invalid", "catalogue")
     assert found.message == f"a text is wanted, found {type(value).__name__}"
