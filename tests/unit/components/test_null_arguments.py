@@ -62,8 +62,9 @@ def test_null_values_of_a_chart_are_no_values(
 
 
 def test_the_node_role_of_karpenter_is_an_arn() -> None:
+    given: Any = {**KARPENTER, "node_role_arn": "nodes"}
     with pytest.raises(InvalidArgumentsError, match="'nodes' is not an ARN") as refused:
-        gpufleet.Karpenter("karpenter", {**KARPENTER, "node_role_arn": "nodes"})
+        gpufleet.Karpenter("karpenter", given)
     assert [one.code for one in refused.value.findings] == ["connection-no-role-arn"]
 
 
