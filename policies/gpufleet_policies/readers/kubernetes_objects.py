@@ -199,7 +199,7 @@ def facts_of_object(
     if reader is not None:
         yield from reader(document, locator)
     raw = RAW_KINDS.get((group, locator.kind))
-    if raw and (workload is None or raw is RawObject or workload.uses_gpus):
+    if raw and (group != "apps" or workload is None or raw is RawObject or workload.uses_gpus):
         yield raw(locator=locator, document=document, annotations=own_texts(document))
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
