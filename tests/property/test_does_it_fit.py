@@ -169,10 +169,12 @@ def test_all_answer_by_the_same_bytes(document: dict[str, Any], model: str) -> N
 
     answer = size(asked_of_size(one, mode, model), CATALOGUE)
     assert answer.device is not None, answer.findings
-    assert (answer.device.usable_bytes, answer.device.grant.is_enforced) == (
+    assert (answer.device.grant.memory_bytes, answer.device.grant.is_enforced) == (
         one.memory_bytes,
         one.is_enforced,
     )
+    # On a whole GPU the driver keeps a part of that for itself (data/cuda_memory.csv).
+    assert 0.97 * one.memory_bytes < answer.device.usable_bytes <= one.memory_bytes
     offered = planned(pool.gpu, one, mode)
     assert offered is None or offered.memory_bytes == one.memory_bytes
     assert offered is None or offered.part == one.part

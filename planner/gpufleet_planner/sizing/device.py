@@ -49,6 +49,8 @@ class Device:
     """Part of the board's memory bandwidth, all sharers busy."""
     board: str = ""
     """Which board's rates: `sxm`, `pcie`, ..."""
+    cuda_bytes: int | None = None
+    """What CUDA gives one process on the whole GPU; None: no measurement is known."""
 
     def __hash__(self) -> int:
         return hash((self.label, self.board))
@@ -57,6 +59,8 @@ class Device:
     def usable_bytes(self) -> int:
         """Compare `Ledger.planning_bytes` with this. The context of the workload's own process is
         in the ledger, not taken off here."""
+        if self.cuda_bytes is not None and self.kind is DeviceShare.WHOLE:
+            return self.cuda_bytes
         assert self.grant.memory_bytes is not None, f"the memory of {self.label} is not sourced"
         return self.grant.memory_bytes
 
@@ -137,7 +141,8 @@ def whole_gpu(gpu: Gpu, board: str | None = None) -> Device | Finding:
         )
     return Device(
         gpu=gpu,
-        grant=grant(gpu, 1, device_bytes=round(float(usable) * GIB) if usable else None),
+        grant=grant(gpu, 1),
+        cuda_bytes=round(float(usable) * GIB) if usable else None,
         kind=DeviceShare.WHOLE,
         label=gpu.key,
         # The overheads of engines were measured on NVIDIA's drivers.
@@ -250,9 +255,7 @@ def time_slice(device: Device, replicas: int) -> Device | Finding:
 
 
 def _divided(device: Device, division: Division) -> Grant:
-    # Clients and time slices divide what the driver reports.
-    profile = device.grant.profile
-    memory = device.usable_bytes if profile else device.gpu.memory_bytes
+    profile, memory = device.grant.profile, device.grant.memory_bytes
     return grant(device.gpu, 1, profile=profile, device_bytes=memory, division=division)
 
 
