@@ -242,9 +242,7 @@ def _known(
     """The caller's options, as far as they can be read, and their errors."""
     _, report = read_context(context, gpu, select)
     wrong = {one.path.removeprefix("context.") for one in report.findings}
-    written: Mapping[str, Any] = {}
-    if isinstance(context, Mapping):
-        written = cast("Mapping[str, Any]", context)
+    written = cast("Mapping[str, Any]", context if isinstance(context, Mapping) else {})
     said = {**written} if gpu is None else {**written, "gpu": gpu}
     return {key: value for key, value in said.items() if key not in wrong}, tuple(report.findings)
 
@@ -255,8 +253,9 @@ def _read_as(kind: str, file: Input, read: Reading, select: str | None) -> Readi
     if kind != "kubernetes-object" and _holds_several(file):
         return _chosen(kind, read, select)
     text = CONFIGURATION.decoded(file.content or b"")
+    default = Document(None) if kind.endswith("-values") else None  # Helm: the chart's values
     try:
-        first = next(iter(each_document(text)), None)
+        first = next(iter(each_document(text)), default)
     except UnreadableDocumentError:
         first = Document(None)  # the kind's own reader reports the error
     if first is None:  # no document: nothing is validated

@@ -59,11 +59,11 @@ HOSTILE = {
     "merge of itself": ("a: &a\n  <<: *a\n", "an alias contains itself"),
     "no anchor": ("a: *nothing\n", "refers to a value with `&` that is not there"),
     "a list as key": ("[a, b]: c\n", "cannot be a key"),
-    "tabs": ("a:\n\t- b\n", "cannot start any token"),
+    "tabs": ("a:\n\t- b\n", "a tab, `@`, `%` or a backtick cannot begin this line"),
     "null byte": ("a: \x00", "characters are not allowed"),
     "no UTF-8": (b"\xff\xfe\xfa", "not UTF-8"),
     "too large": ("#" * (MANIFESTS.size + 1), "more than the limit of 4 MiB"),
-    "half a document": ("apiVersion: v1\nkind: {", "did not find expected"),
+    "half a document": ("apiVersion: v1\nkind: {", "a value is missing or not complete here"),
 }
 
 

@@ -35,10 +35,17 @@ def test_warn_is_0_and_reject_is_1() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# a comment\n", "---\n---\n"])
-@pytest.mark.parametrize("kind", list(FINE))
+@pytest.mark.parametrize("kind", [one for one in FINE if not one.endswith("-values")])
 def test_a_file_without_a_document_is_no_success(kind: str, text: str) -> None:
     with pytest.raises(UnreadableInputError, match="it has no document"):
         run("--as", kind, "-", text=text)
+
+
+def test_an_empty_file_of_values_is_the_defaults_of_its_chart(tmp_path: Path) -> None:
+    context = tmp_path / "context.json"
+    context.write_text('{"images": ["al2023-nvidia"]}')  # it has a driver of its own
+    result = run("--as", "gpu-operator-values", "-", "--context", str(context), text="")
+    assert "gpu-operator-driver-in-image" in result.output
 
 
 def test_unreadable_is_2_with_a_verdict() -> None:
