@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet_policies.rules.written import rule_rows
 from tests.policies.test_false_errors import codes
 
 SERVER = """\
@@ -303,3 +304,13 @@ def test_a_group_of_a_leader_and_workers_is_admitted_whole(
     text = GROUPS.replace("REPLICAS", str(replicas)).replace("SIZE", str(size))
     said = codes(tmp_path, text.replace("LEADER", leader), "dev")
     assert ("gpu-quota-never-admits" in said) is found
+
+
+def test_all_pairs_of_a_rule_report_one_sort_of_subject() -> None:
+    """A rule is asked of the subjects of its first pair: another sort would never be reported."""
+    sorts = {"Container": "workload", "Pods": "workload"} | {
+        kind: kind for kind in ("Program", "Pool", "Nodes")
+    }
+    for name, row in rule_rows().items():
+        reported = {sorts.get(pair["at"]["kind"], "object") for pair in row.get("pairs", ())}
+        assert len(reported) <= 1, name
