@@ -62,7 +62,7 @@ POLICIES = (
     "gpufleet/contract/schemas/",
     *MODEL,
 )
-"""What the rules judge, and how it is read. After a change of `ROWS`, or of what a finding is, a
+"""What the rules validate, and how it is read. After a change of `ROWS`, or of what a finding is, a
 part of the cases is enough: each of them goes through it."""
 FRONTS = (
     *("gpufleet_policies/fronts/", "gpufleet_policies/readers/", "gpufleet_policies/commands/"),

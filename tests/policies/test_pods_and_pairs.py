@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.written import rule_rows
 from tests.policies.test_false_errors import codes
 
@@ -314,3 +315,9 @@ def test_all_pairs_of_a_rule_report_one_sort_of_subject() -> None:
     for name, row in rule_rows().items():
         reported = {sorts.get(pair["at"]["kind"], "object") for pair in row.get("pairs", ())}
         assert len(reported) <= 1, name
+
+
+@pytest.mark.parametrize("test", ["less", "more", "least"])
+def test_what_is_not_a_quantity_is_not_compared(test: str) -> None:
+    assert not HOLDS[test]("{{ seconds }}", 30)
+    assert not HOLDS[test](30, "as long as needed")

@@ -63,9 +63,9 @@ def test_each_row_is_written_and_each_call_has_its_row_and_facts(folder: Path) -
     }
     for call in written:
         row = rows[call.row]
-        told = FACT.findall(row.message + ("" if call.has_fix else row.fix or ""))
-        told += [one for link in row.because for text in link for one in FACT.findall(text)]
-        assert {name for name, _ in told} - {"path"} <= call.facts, call
+        named = FACT.findall(row.message + ("" if call.has_fix else row.fix or ""))
+        named += [one for link in row.because for text in link for one in FACT.findall(text)]
+        assert {name for name, _ in named} - {"path"} <= call.facts, call
         assert row.fix is None or not call.has_fix, f"{call}: the row's fix is never shown"
 
 

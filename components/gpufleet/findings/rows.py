@@ -67,8 +67,8 @@ class FindingRow:
         code = self.code.partition("/")[0]
         place = path + (self.at.replace("#", f"{index}") if self.each else self.at)
         if self.because:
-            told = {**evidence, "path": place}
-            chain = [[filled(text, told) for text in link] for link in self.because]
+            known = {**evidence, "path": place}
+            chain = [[filled(text, known) for text in link] for link in self.because]
             own = [{"fact": fact, "source": source} for fact, source in chain]
             evidence["facts"] = [*cast("list[object]", evidence.get("facts", [])), *own]
         return Finding(code, self.severity, place, message, evidence, fix)

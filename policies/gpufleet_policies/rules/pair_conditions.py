@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from fractions import Fraction
+from operator import ge, gt, lt
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
@@ -36,12 +37,11 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
     "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
-    "less": lambda here, wanted: _less(quantity(str(here)), quantity(str(wanted))),
-    "more": lambda here, wanted: _less(quantity(str(wanted)), quantity(str(here))),
-    "least": lambda here, wanted: not _less(quantity(str(here)), quantity(str(wanted))),
+    "less": lambda here, wanted: _compare(lt, here, wanted),
+    "more": lambda here, wanted: _compare(gt, here, wanted),
+    "least": lambda here, wanted: _compare(ge, here, wanted),
     "sleeps": lambda here, wanted: any(
-        _less(quantity(str(wanted)), quantity(one))
-        for one in _SLEEP.findall(" ".join(map(str, here)))
+        _compare(gt, one, wanted) for one in _SLEEP.findall(" ".join(map(str, here)))
     ),
     "predicts": lambda here, wanted: f"{here}-predictor" == wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
@@ -76,8 +76,9 @@ def _meant(here: str, wanted: str) -> bool:
     return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
 
 
-def _less(here: Fraction | None, wanted: Fraction | None) -> bool:
-    return here is not None and wanted is not None and here < wanted
+def _compare(how: Callable[[Fraction, Fraction], bool], here: Any, wanted: Any) -> bool:
+    one, other = quantity(str(here)), quantity(str(wanted))
+    return one is not None and other is not None and how(one, other)  # else not known
 
 
 def _given(template: Any, label: str, values: Any) -> bool:

@@ -92,9 +92,8 @@ class _Graph:
         """Bring the folder of manifests that a file of Terraform reads to its own folder."""
         own = ("folder", _folder_of(self._names[index]))
         target = plain(posixpath.join(own[1], link.target))
-        for node in {("folder", target), ("folder", _folder_of(target))} - {own}:
-            if node in self._members:
-                self._edges.setdefault(own, set()).add(node)
+        read = {("folder", target), ("folder", _folder_of(target))} - {own}
+        self._edges.setdefault(own, set()).update(read & self._members.keys())
 
     def _follow(self, link: GitOpsLink, index: int, holders: Sequence[Node]) -> None:
         target = self._folder(link.target, self._names[index])
