@@ -240,7 +240,7 @@ CASES = (
     ),
     # NVIDIA/dcgm-exporter#126
     Case(
-        "exporter-beside-another",
+        "exporter-next-to-another",
         operator("v26.3.0", {"dcgmExporter": {"enabled": False}}),
         operator("v26.3.0", {}),
         "runs an exporter where Release gpu/dcgm-exporter runs one",
@@ -248,7 +248,7 @@ CASES = (
         alongside=(release("dcgm-exporter", "4.8.2", {}),),
     ),
     Case(
-        "exporter-beside-another",
+        "exporter-next-to-another",
         operator("v26.3.0", {"dcgmExporter": {"enabled": False}}),
         operator("v26.3.0", {}),
         "runs an exporter where DaemonSet monitoring/exporter runs one",
