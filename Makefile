@@ -137,6 +137,7 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
 	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.policies.write_examples
 	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tools.rule_pages
+	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.planner.sizing.measured_page
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
 # FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these, OPTIONS="--region R"

@@ -2,8 +2,11 @@
 
 `docs/policies.md` gets the table of all rules between its markers, and a page for each family and
 each kind of configuration in the folder of the same name; the end of `docs/check.md` lists the page
-of each rule of a kind, so that old links to that page still work.
+of each rule of a kind, so that old links to that page still work. `docs/doctor-causes.md` lists the
+causes of the doctor.
 """
+
+import re
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +21,7 @@ from gpufleet_policies.configurations.codes import (
     group_of,
     tables,
 )
+from gpufleet_policies.doctor.diagnosis import CAUSES
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES, by_id
@@ -129,8 +133,37 @@ def with_kinds(document: str) -> str:
     return f"{document.partition(BEGIN_OF_KINDS)[0]}{kinds().strip()}\n"
 
 
+def causes() -> str:
+    """The page of all causes that the doctor knows, with what shows each."""
+    lines = [
+        "# Causes that the doctor knows",
+        "",
+        "Written from `doctor/causes.jsonl` by `make generate`; [the doctor](doctor.md) explains the columns.",
+        "",
+        "| code | severity | sure | what | shown by |",
+        "|---|---|---|---|---|",
+    ]
+    for cause in sorted(CAUSES, key=lambda one: one.code):
+        shown = ", ".join(_report(one) for one in cause.reports)
+        row = (f"`{cause.code}`", cause.severity.value, cause.sure.value, _cell(cause.title), shown)
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _report(source: str) -> str:
+    """A link named by its repository and number, or by its host; else the text itself."""
+    if not source.startswith("https://"):
+        return f"`{source}`"
+    of_github = re.match(r"https://github\.com/([\w.-]+/[\w.-]+)(?:/(?:issues|pull)(/\d+)$)?", source)
+    if of_github is None:
+        return f"[{source.split('/')[2]}]({source})"
+    number = (of_github[2] or "").replace("/", "#")
+    return f"[{of_github[1]}{number}]({source})"
+
+
 def write(docs: Path) -> None:
     """Write the pages again in a folder of documentation that has `policies.md` and `check.md`."""
+    write_whole_text(docs / "doctor-causes.md", causes())
     for name, again in (("policies.md", written), ("check.md", with_kinds)):
         write_whole_text(docs / name, again((docs / name).read_text(encoding="utf-8")))
     folder = docs / "policies"

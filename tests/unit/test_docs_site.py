@@ -74,7 +74,15 @@ def test_the_start_page_shows_what_it_is_for() -> None:
 
 MOST_WORDS = 90_000
 """Hand-written pages, without generated ones and records of decisions."""
-GENERATED = {"policies.md", "fleet-spec.md", "change-classes.md", "platforms.md", "check.md"}
+GENERATED = {
+    "change-classes.md",
+    "check.md",
+    "doctor-causes.md",
+    "fleet-spec.md",
+    "platforms.md",
+    "policies.md",
+    "sizing-measured.md",
+}
 
 
 def test_pages_for_people_stay_readable() -> None:

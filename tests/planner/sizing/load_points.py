@@ -1,8 +1,8 @@
 """The one table of published load tests, `tests/data/load_points.csv`: clients that send their next
 request when they have their answer, requests at a fixed rate, and bursts.
 
-`python -m tests.planner.sizing.load_points` prints the tables of docs/sizing.md;
-`python tools/fit_spreads.py` fits the spreads that plans use.
+`measured_page` shows those that are kept apart; `python tools/fit_spreads.py` fits the spreads that
+plans use.
 """
 
 import csv
@@ -205,7 +205,3 @@ def load_table(points: Iterable[LoadPoint]) -> list[str]:
             cells.append(f"{value:{form}} of {measured}")
         lines.append(f"| {one.case} | {' | '.join(cells)} | {one.rate_by:.2f} |")
     return lines
-
-
-if __name__ == "__main__":
-    print("\n".join(load_table(point for point in POINTS if point.apart)))

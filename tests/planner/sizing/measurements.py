@@ -1,6 +1,6 @@
 """Published measurements and the results of the formulas for the same case.
 
-`python -m tests.planner.sizing.measurements` prints the table of docs/sizing.md.
+`measured_page` writes their table.
 """
 
 from collections.abc import Callable
@@ -257,8 +257,3 @@ def memory_errors() -> tuple[float, float]:
     """Median and mean of the absolute errors."""
     errors = [abs(row.error) for row in ROWS]
     return median(errors), mean(errors)
-
-
-if __name__ == "__main__":
-    print("\n".join(memory_table()))
-    print(memory_errors())

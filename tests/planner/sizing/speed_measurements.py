@@ -1,6 +1,6 @@
 """Published speeds and the results of the formulas for the same case.
 
-`python -m tests.planner.sizing.speed_measurements` prints the table of docs/sizing.md.
+`measured_page` writes their table.
 """
 
 from dataclasses import dataclass, replace
@@ -131,7 +131,3 @@ def speed_table() -> list[str]:
         for row in SPEEDS
     ]
     return lines
-
-
-if __name__ == "__main__":
-    print("\n".join(speed_table()))
