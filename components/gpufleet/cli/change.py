@@ -58,7 +58,7 @@ def command(
     (or back) gets the next command of each node (docs/dra.md).
 
     \b
-        git show HEAD:stacks/Pulumi.prod.yaml | gpufleet change - stacks/Pulumi.prod.yaml
+        git show HEAD:fleet.yaml | gpufleet change - fleet.yaml
         kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
         kubectl get nodes,pods,resourceslices -A -o json > live.json
         gpufleet change old.yaml new.yaml --nodes live.json
