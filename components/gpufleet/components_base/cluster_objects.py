@@ -1,8 +1,8 @@
 """Objects of a cluster and namespaces of operators, without the cost of the SDK's modules for them.
 
-`pulumi_kubernetes.core.v1` takes 0.3 to 0.5 s to import, at every start of a program, because it
-defines some thousand input and output types. These classes register the very same resources; they
-name only the inputs this library sets. docs/decisions/2026-11-21-core-objects.md has the figures.
+`pulumi_kubernetes.core.v1` takes 0.3 s to import, at every start of a program, because it defines
+some thousand input and output types. These classes register the same resources and name only the
+inputs this library sets (docs/decisions/2026-11-22-provider-resources.md).
 
 The SDK's own class for custom resources accepts only `spec`, and some kinds have other fields (a
 WorkloadPriorityClass its `value`, a ConfigMap its `data`). This one registers the same types with

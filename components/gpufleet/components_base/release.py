@@ -17,7 +17,7 @@ from gpufleet.fleet.image_sources import image_values
 class HelmRelease(pulumi.CustomResource):
     """A release of a chart, without the import of the SDK's module, 0.1 s at every start of a
     program. This class registers the same resource, with the inputs that this library sets.
-    docs/decisions/2026-11-21-core-objects.md has the figures."""
+    docs/decisions/2026-11-22-provider-resources.md has the figures."""
 
     name: pulumi.Output[str]
     """Name of the release in its namespace."""
