@@ -161,6 +161,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
     return {
         **_written(pods=group.pods, together=group.together, nodeName=group.node_name),
         **_written(schedulerName=group.scheduler, runtimeClassName=group.runtime_class),
+        **_written(priorityClassName=group.priority_class),
         "workload": workload.locator.kind,
         "group": workload.api_group,
         "containers": [one.name for one in group.containers if not one.init]
@@ -177,7 +178,6 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         "podLabels": {**hidden, **group.labels},
         "ports": UNKNOWN if any("$" in name for name in ports) or has_more(group) else ports,
         "numbers": UNKNOWN if has_more(group) else list(map(int, numbers)),
-        "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
             f"{one.image.found} {one.words.found}"

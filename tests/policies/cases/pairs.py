@@ -40,6 +40,7 @@ from tests.policies.cases.pair_objects import (
     shares,
     taint_rule,
 )
+from tests.policies.cases.pairs_of_owners import CASES as OWNERS
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_of_queues import CASES as QUEUES
 from tests.policies.cases.pairs_of_releases import CASES as RELEASES
@@ -323,4 +324,5 @@ CASES = (
     *SERVERS,
     *SERVING,
     *RELEASES,
+    *OWNERS,
 )
