@@ -6,18 +6,15 @@ Each component is imported on first access: importing this package costs nothing
 loads only the provider SDKs of the components that it uses.
 """
 
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from gpufleet.installation import install_command
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOMES: dict[str, str] = {
-    name: home for home, name in re.findall(r"^from (\S+) import \(?\s*\w+ as (\w+)", _STUB, re.M)
-}
-"""Public name -> its module, from the stub, which has no other list next to it."""
+_, *_ROWS = Path(__file__).with_name("public_names.csv").read_text(encoding="utf-8").splitlines()
+_HOMES = dict(row.split(",") for row in _ROWS)
+"""Public name -> its module."""
 __all__: list[str] = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 _EXTRAS = {
     "pulumi": "pulumi",

@@ -1,4 +1,4 @@
-"""The list of public names: the module reads it, and so do type checkers and editors."""
+"""Public names, for type checkers and editors. Generated from public_names.csv."""
 
 from gpufleet.addons.acceptance import GpuAcceptance as GpuAcceptance
 from gpufleet.addons.device_plugin import DevicePlugin as DevicePlugin

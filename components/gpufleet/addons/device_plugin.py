@@ -9,7 +9,7 @@ from gpufleet.arguments import DevicePluginArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.refused_arguments import in_own_words
+from gpufleet.components_base.refused_arguments import in_own_words, own_words_of
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
@@ -56,7 +56,7 @@ def device_plugin_plan(
         chart=chart,
         values=merged(values, raw),
         namespace=namespace,
-        warnings=accepted(component, in_own_words(ADDON, findings)),
+        warnings=accepted(component, in_own_words(own_words_of(ADDON), findings)),
     )
 
 

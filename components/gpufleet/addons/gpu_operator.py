@@ -10,7 +10,7 @@ from gpufleet.arguments import GpuOperatorArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.refused_arguments import in_own_words
+from gpufleet.components_base.refused_arguments import in_own_words, own_words_of
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import (
@@ -80,7 +80,7 @@ def gpu_operator_plan(
     warnings = accepted(
         component,
         in_own_words(
-            ADDON,
+            own_words_of(ADDON),
             [
                 *validate_secrets(raw, f"{ADDON}.values"),
                 *validate_contradictions(typed, raw, ADDON),

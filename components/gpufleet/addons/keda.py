@@ -11,7 +11,6 @@ from gpufleet.components_base.charts import chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.scaling_rules import validate_scaling
@@ -65,7 +64,7 @@ def _planned(component: str, args: GpuScaledObjectArgs) -> ScaledObjectPlan:
     return ScaledObjectPlan(
         scaling=scaling,
         job=given.job,
-        warnings=accepted(component, in_own_words("scaling", findings)),
+        warnings=accepted(component, findings),
     )
 
 

@@ -12,7 +12,7 @@ from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, awaited, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.refused_arguments import in_own_words
+from gpufleet.components_base.refused_arguments import in_own_words, own_words_of
 from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_rules import ADDON, validate_documents
@@ -112,7 +112,7 @@ def network_operator_plan(
         addons=addons,
         network=network,
         namespace=namespace,
-        warnings=accepted(component, in_own_words(ADDON, findings)),
+        warnings=accepted(component, in_own_words(own_words_of(ADDON), findings)),
     )
 
 

@@ -10,7 +10,6 @@ from gpufleet.components_base.charts import chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, awaited
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.render.nim import nim_cache, nim_service, validate_nim
 from gpufleet.spec.chart_components import DeclaredNimOperator
@@ -56,7 +55,7 @@ class NimService(GpuComponent[NimServicePlan]):
 
 def _planned(component: str, args: NimServiceArgs) -> NimServicePlan:
     nim = checked(component, NimServiceArgs, args, DeclaredNimService).nim
-    warnings = accepted(component, in_own_words("nim", validate_nim(nim)))
+    warnings = accepted(component, validate_nim(nim))
     return NimServicePlan(nim=nim, warnings=warnings)
 
 

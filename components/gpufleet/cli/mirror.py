@@ -1,5 +1,6 @@
 """`gpufleet mirror`: every chart and image that a site without Internet access must copy."""
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -13,11 +14,14 @@ from gpufleet.cli.source import compile_files
 from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding, error, has_errors
-from gpufleet.messages import counted
+from gpufleet.messages import counted, one_line
 from gpufleet.render.fleet_release import FleetRelease
 from gpufleet.render.mirror import MirrorList, as_dict, mirror_list
 
 REGISTRY = "addons.images.registry"
+NODE_OS = re.compile(r"[a-z]+[0-9]+(\.[0-9]+)*")
+"""ID and VERSION_ID of a node's os-release, as NVIDIA's operators join them (NVIDIA/gpu-operator,
+`getGPUNodeOSInfo`)."""
 
 
 @click.command()
@@ -46,6 +50,10 @@ def command(
     to standard error. Exits 1 when a finding is an error, or with --require-known an image is not
     known, 2 when SPEC cannot be used.
     """
+    for name in node_os:
+        if not NODE_OS.fullmatch(name):
+            wanted = "not a system with its release, such as ubuntu24.04 or rhcos4.21"
+            raise click.BadParameter(f"{one_line(name)!r} is {wanted}", param_hint="--node-os")
     compiled = compile_files(source, None)
     findings: list[Finding] = list(compiled.findings)
     found: MirrorList | None = None

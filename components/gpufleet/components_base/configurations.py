@@ -6,14 +6,15 @@ device plugin's pod stays in its init container, and mig-manager reports `failed
 
 import difflib
 from collections.abc import Collection, Mapping
+from typing import cast
 
 import pulumi
 
 from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import Finding, rules_in
+from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 
-_rules = rules_in(__file__)
+_finding, _rules = findings_in(__file__), rules_in(__file__)
 
 CHOOSING = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
 """Labels by which a node selects a configuration."""
@@ -57,8 +58,10 @@ def checked_labels(
     if configurations is None or isinstance(configurations, list):
         return labels
 
-    def check(names: list[str]) -> Mapping[str, str]:
-        findings = validate_labels(labels, names, pool)
+    def check(names: object) -> Mapping[str, str]:
+        if not isinstance(names, list):
+            refuse(component, [_finding("configurations-not-known", found=type(names).__name__)])
+        findings = validate_labels(labels, cast("list[str]", names), pool)
         if findings:
             refuse(component, findings)
         return labels

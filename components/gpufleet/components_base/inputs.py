@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel as _to_camel
 
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import rewritten
 from gpufleet.environment import MOMENT, start_moment
 from gpufleet.findings import Finding, FleetError, Severity, error
 from gpufleet.spec.meant import folded, meant_key
@@ -100,12 +101,7 @@ def _finding(detail: Any) -> Finding:
     return error("argument-invalid", path, f"{message}{shown}")
 
 
-def _mapping(
-    args_type: type,
-    args: object,
-    path: str,
-    findings: list[Finding],
-) -> dict[str, Any]:
+def _mapping(args_type: type, args: object, path: str, findings: list[Finding]) -> dict[str, Any]:
     if not isinstance(args, Mapping):
         findings.append(_not(f"a mapping with the keys of {args_type.__name__}", args, path))
         return {}
@@ -118,16 +114,16 @@ def _mapping(
             findings.append(_unknown(path, str(key), given[key], hints))
         elif name != key and name in given:
             both = f"`{key}` and `{name}` are one argument"
-            findings.append(error("argument-repeated", _joined(path, key), both, "remove one"))
+            findings.append(error("argument-repeated", child(path, key), both, "remove one"))
     given = {python.get(key, key): value for key, value in given.items() if value is not None}
     required: frozenset[str] = getattr(args_type, "__required_keys__", frozenset())
-    for key in sorted(required - {key for key, value in given.items() if value is not None}):
-        place = _joined(path, to_camel(key))
+    for key in sorted(required - given.keys()):
+        place = child(path, to_camel(key))
         findings.append(
             error("argument-missing", place, "this argument is needed and missing", f"add `{key}`")
         )
     return {
-        to_camel(key): _value(hints[key], value, _joined(path, to_camel(key)), findings)
+        to_camel(key): _value(hints[key], value, child(path, to_camel(key)), findings)
         for key, value in given.items()
         if key in hints
     }
@@ -146,21 +142,32 @@ def _hints(args_type: type) -> dict[str, Any]:
 
 def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is list and isinstance(value, Sequence) and not isinstance(value, str):
+    if origin is typing.Union:  # pulumi.Input
+        if isinstance(value, pulumi.Output) or inspect.isawaitable(value):
+            return cast("Any", value)
+        return _value(arguments[0], value, path, findings)
+    if origin is list and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         items = cast("Sequence[object]", value)
         return [_value(arguments[0], v, f"{path}[{i}]", findings) for i, v in enumerate(items)]
     if origin is dict and isinstance(value, Mapping):
         entries = cast("Mapping[str, object]", value)
-        return {k: _value(arguments[1], v, f'{path}["{k}"]', findings) for k, v in entries.items()}
+        findings += [_not("a text", k, f"{path} (key)") for k in entries if type(k) is not str]
+        return {
+            k: _value(arguments[1], v, child(path, str(k)), findings) for k, v in entries.items()
+        }
     if typing.is_typeddict(hint):
         return _mapping(cast("type", hint), value, path, findings)
-    text = isinstance(value, str | int | float) and not isinstance(value, bool)
-    wanted = {list: "a list", dict: "a mapping", str: "a text"}.get(origin or hint)
-    if wanted and not (hint is str and text):
+    value = whole_numbers(value)
+    kind = _KINDS.get(origin or hint)
+    if kind and not (origin is None and isinstance(value, hint)):
         inputs = bool(arguments) and typing.get_origin(arguments[-1]) is typing.Union
-        findings.append(_not(wanted, value, path, "; its values may be Outputs" if inputs else ""))
+        more = "; its values may be Outputs" if inputs else ""
+        findings.append(_not(kind, value, path, more))
         return None
-    return whole_numbers(value)
+    return value
+
+
+_KINDS = {list: "a list", dict: "a mapping", str: "a text", bool: "true or false"}
 
 
 def _not(wanted: str, found: object, path: str, more: str = "") -> Finding:
@@ -171,17 +178,11 @@ def _not(wanted: str, found: object, path: str, more: str = "") -> Finding:
 
 def whole_numbers(value: Any) -> Any:
     """The same plain data with integers instead of `4.0` from a component host."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {k: whole_numbers(v) for k, v in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [whole_numbers(v) for v in cast("Sequence[Any]", value)]
-    return value
+    return rewritten(value, _whole)
 
 
-def _joined(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Finding:
@@ -197,7 +198,7 @@ def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Fi
         fix = f"write what is in it as arguments here: {', '.join(own)}"
     return error(
         "argument-unknown",
-        _joined(path, to_camel(key)),
+        child(path, to_camel(key)),
         f"`{key}` is not an argument here; the arguments are {', '.join(known)}",
         fix,
     )

@@ -1,12 +1,14 @@
 """Arguments of cloud resources that their provider refuses, before any resource is registered;
-findings about an add-on with the argument names of its component."""
+findings about a FleetSpec with the argument names of a component."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue.provider_inputs import violations
 from gpufleet.catalogue.provider_shapes import unknown_inputs
+from gpufleet.documents.shapes import rewritten
 from gpufleet.findings import Finding, findings_in
 
 _finding = findings_in(__file__)
@@ -32,20 +34,25 @@ def refused_arguments(
         )
 
 
-def in_own_words(addon: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings with the paths of a component's arguments.
+def in_own_words(names: Mapping[str, str], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with the names of a component's arguments.
 
-    `addon` is the section of a FleetSpec in the paths. A component has the same settings as
-    `settings`, and raw values as `values`.
+    `names` has the argument of each field of a FleetSpec that the component takes, the longer
+    field first: `{"pools[0]": "pool"}`.
     """
+    field = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w-])")
 
-    def own_words(text: str) -> str:
-        return text.replace(f"{addon}.values", "values").replace(f"{addon}.", "settings.")
+    def own_words(value: Any) -> Any:
+        text = isinstance(value, str)
+        return field.sub(lambda found: names[found[1]], value) if text else value
 
-    for finding in findings:
-        yield replace(
-            finding,
-            path=own_words(finding.path),
-            message=own_words(finding.message),
-            fix=None if finding.fix is None else own_words(finding.fix),
-        )
+    parts = ("path", "message", "fix", "evidence")
+    return [
+        replace(one, **{part: rewritten(getattr(one, part), own_words) for part in parts})
+        for one in findings
+    ]
+
+
+def own_words_of(addon: str) -> dict[str, str]:
+    """Arguments of a component that installs an add-on: settings, and raw values."""
+    return {f"{addon}.values": "values", addon: "settings"}

@@ -32,7 +32,7 @@ class DiscoveryOwner(StrEnum):
     NETWORK_OPERATOR = "networkOperator"
     OWN_OPERATOR = "ownOperator"
     """Red Hat's operator for it, on OpenShift, instead of NVIDIA's bundles."""
-    SOMEBODY_ELSE = "somebodyElse"
+    CLUSTER = "cluster"
     """The cluster has its own: as declared."""
 
 
@@ -52,17 +52,17 @@ def decide_discovery(
     if platform.facts.lifecycle_manager:
         if ours is not False:
             return DiscoveryOwner.OWN_OPERATOR, ()
-        return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
+        return DiscoveryOwner.CLUSTER, _someone_else(addons, path)
     theirs = value_at(addons.network_operator.values, "nfd.enabled") if network_operator else False
     if network_operator and ours is not True:
         if theirs is False and ours is None:
             return DiscoveryOwner.GPU_OPERATOR, ()
-        owner = DiscoveryOwner.SOMEBODY_ELSE if theirs is False else DiscoveryOwner.NETWORK_OPERATOR
+        owner = DiscoveryOwner.CLUSTER if theirs is False else DiscoveryOwner.NETWORK_OPERATOR
         return owner, ()
     if network_operator and ours is True and theirs is not False:
         return DiscoveryOwner.GPU_OPERATOR, (_finding("node-feature-discovery-twice", path),)
     if ours is False:
-        return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
+        return DiscoveryOwner.CLUSTER, _someone_else(addons, path)
     return DiscoveryOwner.GPU_OPERATOR, ()
 
 
@@ -85,4 +85,4 @@ def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
 def _someone_else(addons: "Addons", path: str) -> tuple[Finding, ...]:
     if addons.gpu_operator.ownership is Ownership.EXISTING:
         return ()
-    return (_finding("node-feature-discovery-by-somebody-else", path),)
+    return (_finding("node-feature-discovery-not-installed", path),)

@@ -7,7 +7,6 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.documents.paths import value_at
-from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
 
 if TYPE_CHECKING:
     from gpufleet.spec.addons import GpuOperator
@@ -26,14 +25,6 @@ DEFAULTS: Mapping[str, object] = {
 VALUES = "addons.gpuOperator.values"
 
 
-def operator_value(operator: "GpuOperator", key: str) -> object:
-    """Effective value of the GPU Operator at a key of `DEFAULTS`."""
-    found = value_at(operator.values, key)
-    if found is None:
-        found = typed_value(operator, key)
-    return DEFAULTS[key] if found is None else found
-
-
 def value_of(program: Program, key: str) -> object:
     """Value of an installed GPU Operator at a key of `DEFAULTS`; None if not known."""
     found = value_at(program.values, key)
@@ -44,30 +35,12 @@ def value_of(program: Program, key: str) -> object:
 
 def said_of(program: Program, key: str) -> ContractFact:
     """The same as a link of a chain."""
-    written, value = program.written_at(key), _yaml(value_of(program, key))
+    written, value = program.written_at(key), value_of(program, key)
+    if value is None:
+        return ContractFact(f"{key} is not known", program.ownership.place)
     if not written:
-        return ContractFact(f"{key} is {value} by default", "gpu-operator chart v26.7.0")
-    return ContractFact(f"{key} is {value}", written)
-
-
-def place(operator: "GpuOperator", key: str) -> str:
-    """Place of a key of `DEFAULTS`: the typed setting, unless a raw value overrides it."""
-    written = value_at(operator.values, key)
-    typed = typed_value(operator, key)
-    if written is None and typed is not None and typed != DEFAULTS[key]:
-        return f"addons.gpuOperator.{declared_field(key)}"
-    return f"{VALUES}.{key}"
-
-
-def said(operator: "GpuOperator", key: str) -> ContractFact:
-    """The same as a link of a chain."""
-    fact, written = (
-        f"{key} is {_yaml(operator_value(operator, key))}",
-        value_at(operator.values, key),
-    )
-    if written is None and typed_value(operator, key) in (None, DEFAULTS[key]):
-        return ContractFact(f"{fact} by default", "gpu-operator chart v26.7.0")
-    return ContractFact(fact, place(operator, key))
+        return ContractFact(f"{key} is {_yaml(value)} by default", "gpu-operator chart v26.7.0")
+    return ContractFact(f"{key} is {_yaml(value)}", written)
 
 
 def switch(operator: "GpuOperator", part: str, key: str) -> tuple[bool | None, str]:

@@ -161,7 +161,7 @@ class AddonPlanner:
         chart = self.catalogue.chart("nvidia-device-plugin")
         # The first installed chart includes Node Feature Discovery; the others use it.
         elsewhere = (
-            self.discovery is DiscoveryOwner.SOMEBODY_ELSE
+            self.discovery is DiscoveryOwner.CLUSTER
             or (operator.enabled and operator.node_feature_discovery)
             or (network.enabled and network.node_feature_discovery)
         )

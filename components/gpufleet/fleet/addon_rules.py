@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.driver_support import DriverBranch
 from gpufleet.catalogue.edition import read_rows
+from gpufleet.cluster.program import Program
 from gpufleet.contract.hardened import (
     DRIVER_IMAGE,
     DRIVER_VERSION,
@@ -16,10 +17,11 @@ from gpufleet.contract.hardened import (
     SUFFIX,
     UBUNTU_VARIABLE,
 )
-from gpufleet.contract.operator_values import VALUES, operator_value, place
+from gpufleet.contract.operator_values import VALUES, value_of
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.fleet.cluster_model import operator_program
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
 from gpufleet.fleet.model import AddonPlan, OperatorPlan, Pool
@@ -206,7 +208,7 @@ def validate_hardened(
     ubuntu = any(pool.image and pool.image.key.startswith("ubuntu") for pool in pools)
     if operator.rendered and operator.driver:
         yield from _driver(spec)
-        yield from _parts(spec, pools)
+        yield from _parts(operator_program(spec.addons, plan, catalogue), pools)
         yield from _secrets(spec, ubuntu=ubuntu)
     network = spec.addons.network_operator
     if plan.network_operator.enabled and network.ofed is Ofed.OPERATOR and ubuntu:
@@ -260,16 +262,15 @@ def _driver(spec: FleetSpec) -> Iterator[Finding]:
         yield _finding("hardened-driver-image", where, found=found, limit=needed)
 
 
-def _parts(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
-    operator = spec.addons.gpu_operator
+def _parts(operator: Program, pools: Sequence[Pool]) -> Iterator[Finding]:
     for key, name in (
         ("gds.enabled", "the driver of GPUDirect Storage"),
         ("gdrcopy.enabled", "the GDRCopy driver"),
         ("driver.usePrecompiled", "a precompiled driver"),
     ):
-        if operator_value(operator, key):
-            yield _finding("hardened-image-missing", place(operator, key), name=name)
-    if value_at(operator.values, "vgpuManager.enabled") is True:
+        if value_of(operator, key):
+            yield _finding("hardened-image-missing", operator.field(key), name=name)
+    if operator.value("vgpuManager.enabled") is True:
         where, name = f"{VALUES}.vgpuManager", "the vGPU Manager"
         yield _finding("hardened-image-missing", where, name=name)
     for pool in pools:

@@ -147,23 +147,7 @@ def _programs(
 ) -> Iterator[Program]:
     operator, network = addons.gpu_operator, addons.network_operator
     if plan.gpu_operator.enabled:
-        existing = operator.ownership is Ownership.EXISTING
-        asked = planned_settings(addons, plan.gpu_operator)
-        if existing:  # its configuration does not contain the needs of the pools
-            asked = asked.model_copy(update={"tolerations": ()})
-        place = "addons.gpuOperator"
-        typed = {
-            key: f"{place}.{declared_path(field)}"
-            for field, key, _ in typed_settings(operator, written=True)
-        }
-        yield _program(
-            GPU_OPERATOR,
-            operator,
-            operator_values(asked, operator.values),
-            {"driver.version": f"{place}.driver.version", **typed},
-            place,
-            catalogue,
-        )
+        yield operator_program(addons, plan, catalogue)
     if plan.network_operator.enabled:
         place = "addons.networkOperator"
         yield _program(NETWORK_OPERATOR, network, network.values, {}, place, catalogue)
@@ -172,6 +156,22 @@ def _programs(
             values=policy_spec(addons, plan.network_operator),
         )
     yield from _raw(addons, catalogue, own_driver=claims and not operator.gpu_cluster)
+
+
+def operator_program(addons: Addons, plan: AddonPlan, catalogue: Catalogue) -> Program:
+    """The GPU Operator of a declaration."""
+    operator, place = addons.gpu_operator, "addons.gpuOperator"
+    asked = planned_settings(addons, plan.gpu_operator)
+    if operator.ownership is Ownership.EXISTING:
+        # Its configuration does not contain the needs of the pools.
+        asked = asked.model_copy(update={"tolerations": ()})
+    typed = {
+        key: f"{place}.{declared_path(field)}"
+        for field, key, _ in typed_settings(operator, written=True)
+    }
+    typed = {"driver.version": f"{place}.driver.version", **typed}
+    values = operator_values(asked, operator.values)
+    return _program(GPU_OPERATOR, operator, values, typed, place, catalogue)
 
 
 def _raw(addons: Addons, catalogue: Catalogue, *, own_driver: bool) -> Iterator[Program]:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
+from gpufleet.catalogue import load
 from gpufleet.contract.advertisers import TITLES, Advertiser
 from gpufleet.contract.contract_fact import ContractFact, Term, image_fact
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
-from gpufleet.contract.operator_values import operator_value, said
+from gpufleet.contract.operator_values import said_of, value_of
 from gpufleet.contract.rdma import RDMA
 from gpufleet.contract.tolerations import GPU_KEY, needed
 from gpufleet.fleet.acceptance import acceptance_terms
 from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
-from gpufleet.fleet.cluster_model import intended
+from gpufleet.fleet.cluster_model import intended, operator_program
 from gpufleet.fleet.health import health_terms
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.nic_cluster_policy import all_networks
@@ -45,7 +46,7 @@ def _found_by(fleet: Fleet) -> Term:
         DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
         DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
         DiscoveryOwner.OWN_OPERATOR: "Red Hat's Node Feature Discovery Operator",
-        DiscoveryOwner.SOMEBODY_ELSE: "the cluster's own Node Feature Discovery",
+        DiscoveryOwner.CLUSTER: "the cluster's own Node Feature Discovery",
     }[owner]
     reason = (
         ContractFact("the Network Operator is installed first, with it", "addons.networkOperator")
@@ -105,13 +106,14 @@ def _reached(pool: Pool, fleet: Fleet) -> Term:
     asked = ContractFact(f"fabric is {pool.fabric.value}", f"{pool.path}.fabric")
     if pool not in rdma_pools(fleet.pools):
         return Term("NIC to GPU", f"by the platform's own {pool.fabric.value}", (asked,))
-    operator = fleet.spec.addons.gpu_operator
-    if operator_value(operator, RDMA) is True:
+    catalogue = load(fleet.spec.catalogue)
+    operator = operator_program(fleet.spec.addons, fleet.addons, catalogue)
+    if value_of(operator, RDMA) is True:
         ofed = fleet.spec.addons.network_operator.ofed.value
         who = f"nvidia-peermem, after DOCA-OFED ({ofed}) is ready"
     else:
         who = "DMA-BUF, with the open kernel module"
-    return Term("NIC to GPU", who, (asked, said(operator, RDMA)))
+    return Term("NIC to GPU", who, (asked, said_of(operator, RDMA)))
 
 
 def _networked(pool: Pool, fleet: Fleet) -> Iterator[Term]:

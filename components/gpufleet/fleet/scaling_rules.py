@@ -38,7 +38,9 @@ def told_by_pods(on: ScaleOn) -> bool:
 
 def validate_scaling(scaling: KedaScaling, name: str) -> list[Finding]:
     """Everything that is wrong with how a workload is to scale; paths begin at the arguments."""
-    findings = [f for index, on in enumerate(scaling.on) for f in _range(on, f"on[{index}]")]
+    findings = [
+        f for index, on in enumerate(scaling.on) for f in _range(on, f"scaling.on[{index}]")
+    ]
     if scaling.min == 0 and all(told_by_pods(on) for on in scaling.on):
         signals = ", ".join(on.signal.value for on in scaling.on)
         findings.append(_finding("scaling-from-zero-by-pods", found=signals))
@@ -66,11 +68,10 @@ def name_too_long(name: str, place: str) -> Iterator[Finding]:
 
 
 def _keda(scaling: KedaScaling, name: str) -> Iterator[Finding]:
-    yield from name_too_long(name, "target.name")
+    yield from name_too_long(name, "scaling.target.name")
     if bool(scaling.secrets) != (scaling.auth_modes is not None) and scaling.authentication is None:
-        yield _finding(
-            "scaling-authentication-incomplete", "authModes" if scaling.secrets else "secrets"
-        )
+        lacking = "authModes" if scaling.secrets else "secrets"
+        yield _finding("scaling-authentication-incomplete", f"scaling.{lacking}")
     given = [one.parameter for one in scaling.secrets]
     missing = [one for one in NEEDED_SECRETS.get(scaling.auth_modes or "", ()) if one not in given]
     if missing and given:

@@ -1,10 +1,12 @@
 """The fleet of one cluster from the declarations of an add-on."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.components_base.component import FleetPlan
 from gpufleet.components_base.inputs import declared, looked_at, refuse
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
@@ -20,9 +22,18 @@ def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) 
     return FleetPlan(fleet=compiled_declarations(component, given))
 
 
-def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
-    """Pools and overrides of one cluster, compiled. Raises InvalidArgumentsError with every finding
-    when one is an error."""
+CLUSTER = {"cluster.region": "region", "cluster.kubernetesVersion": "kubernetesVersion"}
+"""Fields of a FleetSpec's cluster -> arguments of components."""
+
+
+def compiled_declarations(
+    component: str, given: Mapping[str, Any], names: Mapping[str, str] = CLUSTER
+) -> Fleet:
+    """Pools and overrides of one cluster, compiled.
+
+    `names`: field of a FleetSpec -> the argument that gives it. Raises InvalidArgumentsError with
+    every finding when one is an error.
+    """
     cluster: dict[str, Any] = {"name": "cluster"}
     for key in ("region", "kubernetesVersion"):
         if key in given:
@@ -40,8 +51,12 @@ def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
         at=looked_at(component),
     )
     if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
+        refuse(component, in_own_words(names, result.findings))
     return result.fleet
+
+
+POOL = "pool"
+"""The argument with the declaration of the only pool of a component."""
 
 
 def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys: str) -> Fleet:
@@ -50,10 +65,9 @@ def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys
     Raises InvalidArgumentsError with every finding when one is an error.
     """
     kept = {key: given[key] for key in ("catalogue", *keys) if key in given}
-    fleet = compiled_declarations(
-        component, {**kept, "platform": platform, "pools": [given["pool"]]}
-    )
-    pool = fleet.pools[0]
+    declared = {**kept, "platform": platform, "pools": [given["pool"]]}
+    fleet = compiled_declarations(component, declared, {**CLUSTER, "pools[0]": POOL})
+    pool = replace(fleet.pools[0], path=POOL)
     if pool.ownership is not Ownership.MANAGED:
         found = error(
             "pool-made-by-someone-else",
@@ -64,4 +78,4 @@ def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys
             found=pool.ownership.value,
         )
         refuse(component, [found])
-    return fleet
+    return replace(fleet, pools=(pool,))

@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from gpufleet.spec.base import OneOf, Ownership, SecretName, SpecModel
+from gpufleet.spec.base import OneOf, Ownership, Release, SecretName, SpecModel
 from gpufleet.spec.device_needs import DeviceTaint
 from gpufleet.spec.gpu_operator import GpuOperatorSettings, Switch
 from gpufleet.spec.images import Images
@@ -52,9 +52,7 @@ class Addon(SpecModel):
     """Default: as the pools require."""
     ownership: Ownership = Ownership.MANAGED
     """Default managed."""
-    version: (
-        Annotated[str, StringConstraints(pattern=r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$")] | None
-    ) = None
+    version: Release | None = None
     """Chart version. Default: the catalogue's pin."""
     values: Values = Field(default_factory=dict[str, Any])
     """Raw Helm values, merged last; secrets do not belong here."""

@@ -28,6 +28,8 @@ KmsKeyArn = Annotated[
     StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
 ]
 """ARN of a key or an alias of AWS KMS."""
+Release = Annotated[str, StringConstraints(pattern=r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$")]
+"""Release of a chart or an operator, `v26.7.0`."""
 
 
 _OTHER_SCHEMAS = {"choices", "steps", "definitions"}

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.base import Release, SpecModel
 
 
 class OperandToleration(SpecModel):
@@ -22,7 +22,7 @@ class ChartChoice(SpecModel):
 
     catalogue: str
     """Edition of pins, `"2026.11"`."""
-    version: str | None = None
+    version: Release | None = None
     """Chart version. Default: the catalogue's pin."""
     charts: Charts = Field(default_factory=Charts)
     """Source of the chart. Default: the vendor's repository."""

@@ -23,8 +23,6 @@ CHART_KEYS: Mapping[str, str] = {
 }
 """Field of `GpuOperatorSettings` -> dotted key of the values."""
 
-_FIELDS = {key: field for field, key in CHART_KEYS.items()}
-
 
 def typed_settings(
     settings: "GpuOperatorSettings", *, written: bool = False
@@ -37,18 +35,6 @@ def typed_settings(
         value = _at(settings, field, written)
         if value is not None and value not in ("", {}):
             yield field, key, _plain(value)
-
-
-def typed_value(settings: "GpuOperatorSettings", key: str) -> object:
-    """The value of a chart key from the typed settings; None if they do not set it."""
-    field = _FIELDS.get(key)
-    value = None if field is None else _at(settings, field, written=False)
-    return None if value is None else _plain(value)
-
-
-def declared_field(key: str) -> str:
-    """The typed setting of a key, in the spelling of the file. KeyError: no setting has it."""
-    return declared_path(_FIELDS[key])
 
 
 def declared_path(field: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.spec.base import DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, Release, SpecModel
 
 Channel = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$")]
 """Name of a channel in a catalogue, `v26.7`, `stable`."""
@@ -80,7 +80,7 @@ class DeclaredOlmOperator(SpecModel):
     """Edition of pins, `"2026.11"`."""
     operator: str
     """One of `gpu-operator`, `network-operator`, `node-feature-discovery`."""
-    version: str | None = None
+    version: Release | None = None
     """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it follows
     the cluster."""
     settings: LifecycleManager = Field(default_factory=LifecycleManager)

@@ -8,7 +8,7 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.shapes import is_list
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.names import meanings
+from gpufleet.platforms.clouds.taint_effects import READ
 from gpufleet_policies.readers.blocks import (
     all_known,
     flag,
@@ -20,9 +20,6 @@ from gpufleet_policies.readers.blocks import (
     word,
 )
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
-
-_EFFECTS = meanings("effect of a taint on EKS and GKE")
-"""Effects in the spelling of EKS and GKE."""
 
 _CAPACITY = {"ON_DEMAND": "onDemand", "SPOT": "spot", "CAPACITY_BLOCK": "capacityBlock"}
 _MARKET = {"spot": "spot", "capacity-block": "capacityBlock"}
@@ -44,7 +41,7 @@ def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
             return unknown(place)
         value = inside(one, "value")
         written = "" if value is None else value if isinstance(value, str) else None
-        found.append(PoolTaint(key, _EFFECTS.get(effect, effect), written))
+        found.append(PoolTaint(key, READ.get(effect, effect), written))
     return known(tuple(found), place=place)
 
 

@@ -150,3 +150,11 @@ def test_a_profiler_writes_what_it_saw_of_an_audit(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, *arguments], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert profile.stat().st_size > 0
+
+
+def test_the_package_is_the_program() -> None:
+    made = [
+        subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, check=True)
+        for module in ("gpufleet", "gpufleet.cli")
+    ]
+    assert made[0].stdout == made[1].stdout != b""

@@ -107,8 +107,8 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
         ({"nat": "two"}, "nat"),
         ({"system_nodes": {"nodes": 0}}, "systemNodes.nodes"),
         ({"tags": {"aws:x": "y"}}, "only AWS may set"),
-        ({"log_types": ["everything"]}, "the provider refuses enabledClusterLogTypes"),
-        ({"system_nodes": {"ami_type": "AL2029"}}, "the provider refuses amiType"),
+        ({"log_types": ["everything"]}, "logTypes[0]: the provider refuses"),
+        ({"system_nodes": {"ami_type": "AL2029"}}, "systemNodes.amiType: the provider refuses"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_made(

@@ -112,7 +112,7 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
         ({"cluster_name": "ML"}, "clusterName"),
         ({"project": "My Project"}, "project"),
         ({"system_nodes": {"machine": "e2"}}, "machine"),
-        ({"release_channel": "FAST"}, "the provider refuses releaseChannel.channel"),
+        ({"release_channel": "FAST"}, "releaseChannel: the provider refuses"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_made(

@@ -45,7 +45,7 @@ def test_names_of_config_maps_may_be_outputs(run: Any) -> None:
         ),
         (
             {"settings": {"driver": {"enabled": "no thanks"}}},
-            "settings.driver.enabled: input should be a valid boolean",
+            "settings.driver.enabled: true or false is wanted",
         ),
         ({"catalogue": "1999.01"}, "there is 2026.11"),
         ({"charts": {"source": {"oci": "a", "folder": "b"}}}, "found oci and folder"),

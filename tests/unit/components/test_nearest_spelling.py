@@ -12,7 +12,7 @@ WIRED: dict[str, Any] = {
     "region": "us-east-1",
     "cluster_name": "ml",
     "node_role_arn": "arn:aws:iam::123456789012:role/nodes",
-    "subnet_ids_by_zone": {"us-east-1a": ["subnet-1"]},
+    "subnet_ids_by_zone": {"us-east-1a": "subnet-1"},
 }
 POOL: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 1}}
 SLICED = {"taints": [{"key": "team", "effect": "NO_SCHEDULE"}]}
@@ -23,17 +23,17 @@ SLICED = {"taints": [{"key": "team", "effect": "NO_SCHEDULE"}]}
     [
         (
             {**WIRED, "pool": {**POOL, "ownership": "existing"}},
-            "pools[0].ownership",
+            "pool.ownership",
             "remove the line, or declare the pool in GpuFleet, KueueQueues and GpuAddons only",
         ),
         (
             {**WIRED, "pool": {**POOL, "ownership": "exsiting"}},
-            "pools[0].ownership",
+            "pool.ownership",
             "nearest: existing",
         ),
         (
             {**WIRED, "pool": {**POOL, **SLICED}},
-            "pools[0].taints[0].effect",
+            "pool.taints[0].effect",
             "nearest: NoSchedule",
         ),
         (

@@ -121,7 +121,7 @@ def test_every_problem_of_a_pool_at_once(run: Any) -> None:
     wrong = {**CHAT, "zones": ["a", "a"], "openshift": {**MACHINE, "attachment": "passthrough"}}
     text = refused(run, lambda: OpenShiftGpuMachineSet("chat", arguments(wrong)))
     assert 'OpenShiftGpuMachineSet "chat": 2 errors' in text
-    assert "pools[0].zones" in text
+    assert "pool.zones" in text
     assert "only the first would start" in text
 
 
@@ -138,7 +138,7 @@ def test_folders_are_absolute(run: Any) -> None:
     assert "write /DC1/vm/gpu" in text
     own = {**CHAT, "openshift": {**MACHINE, "folder": "/DC2/vm/x"}}
     text = refused(run, lambda: OpenShiftGpuMachineSet("chat", arguments(own)))
-    assert "pools[0].openshift.folder" in text
+    assert "pool.openshift.folder" in text
 
 
 def test_the_autoscaler_of_the_cluster(run: Any) -> None:

@@ -250,12 +250,22 @@ def _docstring(text: str, subject: object) -> list[str]:
     )
 
 
+def stub() -> str:
+    """`gpufleet/__init__.pyi`: the public names, for type checkers and editors."""
+    _, *rows = (FOLDER.parent / "public_names.csv").read_text().splitlines()
+    homes = sorted((home, name) for name, home in (row.split(",") for row in rows))
+    lines = [f"from {home} import {name} as {name}" for home, name in homes]
+    head = '"""Public names, for type checkers and editors. Generated from public_names.csv."""'
+    return _formatted("\n".join([head, "", *lines, "", "__all__: list[str]", ""]))
+
+
 def files() -> dict[str, str]:
     """File name -> source: one file per module of the spec."""
     return {
         **_restated(ROOTS, as_files=False),
         **_restated((FleetSpec,), as_files=True),
         "words.py": _formatted(words_file()),
+        "../__init__.pyi": stub(),
         **{f"{section}.py": _formatted(wired_file(section)) for section in WIRED_SECTIONS},
     }
 

@@ -80,7 +80,7 @@ BEYOND: dict[str, dict[str, Any]] = {
         gpuOperator={"nodeFeatureDiscovery": {"enabled": True}},
         networkOperator={"values": {"nfd": {"enabled": True}}},
     ),
-    "node-feature-discovery-by-somebody-else": declaration(
+    "node-feature-discovery-not-installed": declaration(
         "eks", L4, gpuOperator={"nodeFeatureDiscovery": {"enabled": False}}
     ),
     "gds-without-its-module": declaration(
@@ -168,7 +168,7 @@ NOT_IN_FILES: dict[str, str] = {
     "driver-installed-by-nobody": NODES,
     "toolkit-installed-by-nobody": NODES,
     "device-plugin-installed-by-nobody": ABSENCE,
-    "node-feature-discovery-by-somebody-else": ABSENCE,
+    "node-feature-discovery-not-installed": ABSENCE,
     "dra-kubernetes-gate-off": LEFT_OUT,
     "dra-two-advertisers": NODES,
     "gpu-cluster-serves-claims": CLAIMS,

@@ -79,7 +79,7 @@ def test_node_feature_discovery_runs_once_and_first() -> None:
     assert ours.fleet is not None
     assert ours.fleet.addons.gpu_operator.node_feature_discovery
     alone = validated("eks", L4, gpuOperator={"nodeFeatureDiscovery": {"enabled": False}})
-    assert "node-feature-discovery-by-somebody-else" in codes(alone, Severity.WARNING)
+    assert "node-feature-discovery-not-installed" in codes(alone, Severity.WARNING)
 
 
 def test_what_is_missing_is_called_missing_and_has_a_fix() -> None:

@@ -1,8 +1,8 @@
 """A platform is one folder and a few lines elsewhere: a made-up one is added to a copy of the tree.
 
 `EDITS` are all lines outside its folder and its part of the FleetSpec. A platform with its own
-connection, or with public components, edits `gpu_fleet.py` and `gpufleet/__init__.pyi` as well: 8
-files at most.
+connection, or with public components, edits `gpu_fleet.py` and `gpufleet/public_names.csv` as well:
+8 files at most.
 """
 
 import json

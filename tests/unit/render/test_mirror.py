@@ -249,3 +249,10 @@ def test_skopeo_copies_each_image_to_where_the_fleet_looks(tmp_path: Path) -> No
     assert "addons.images.registry: skopeo copies to a registry, and none is declared" in (
         refused.stderr
     )
+
+
+@pytest.mark.parametrize("name", ["foo", "ubuntu", "24.04", "ubuntu24.04 ", ""])
+def test_an_operating_system_has_a_release(tmp_path: Path, name: str) -> None:
+    result = CliRunner().invoke(command, [str(tmp_path / "fleet.yaml"), "--node-os", name])
+    assert result.exit_code == 2
+    assert "not a system with its release, such as ubuntu24.04" in " ".join(result.output.split())

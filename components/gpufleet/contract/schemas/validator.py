@@ -221,10 +221,14 @@ class _MapKeys:
             seen.add(key)
 
 
+_PLAIN: tuple[type, ...] = (str, int, float, dict, list)
+
+
 def _without_nulls(value: Any) -> Any:
-    """The value without nulls in mappings, which an API server reads as absent."""
+    """The value without nulls in mappings, which an API server reads as absent, and without values
+    that are not known before deployment."""
     if is_mapping(value):
-        kept = ((str(key), one) for key, one in value.items() if one is not None)
+        kept = ((str(key), one) for key, one in value.items() if isinstance(one, _PLAIN))
         return {key: _without_nulls(one) if type(one) in (dict, list) else one for key, one in kept}
     return [_without_nulls(one) for one in value] if is_list(value) else value
 

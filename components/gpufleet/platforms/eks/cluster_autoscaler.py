@@ -9,6 +9,7 @@ from gpufleet.arguments import ClusterAutoscalerArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
@@ -16,6 +17,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
+    ADDON,
     CHART,
     SERVICE_ACCOUNT,
     cluster_autoscaler_values,
@@ -122,7 +124,7 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
             _finding("cluster-autoscaler-on-other-platform", found=given.platform, allowed=["eks"])
         )
     if findings:
-        refuse(component, findings)
+        refuse(component, in_own_words({ADDON: "settings"}, findings))
     if not given.pools:
         return plan
     fleet = compiled_declarations(

@@ -16,7 +16,7 @@ from gpufleet.components_base.cluster_networks import (
     validate_public_access,
 )
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.refused_arguments import refused_arguments
+from gpufleet.components_base.refused_arguments import in_own_words, refused_arguments
 from gpufleet.findings import Finding, rules_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
@@ -77,14 +77,17 @@ def cluster_plan(declared: DeclaredEksCluster) -> tuple[EksClusterPlan, list[Fin
         *validate_tags(declared.tags, "tags"),
         *validate_role_tags(declared.tags, "tags"),
     ]
-    networks = {} if findings else zone_networks(declared.cidr, declared.zones)
-    plan = EksClusterPlan(declared=declared, zones=networks)
+    if findings:
+        return EksClusterPlan(declared=declared, zones={}), findings
+    plan = EksClusterPlan(declared=declared, zones=zone_networks(declared.cidr, declared.zones))
     made = cluster_resources(plan)
     tokens = {CLUSTER: "cluster", NODE_GROUP: "systemGroup", LAUNCH_TEMPLATE: "systemTemplate"}
     refused = [
         one for type_, kind in tokens.items() for one in refused_arguments(type_, made[kind])
     ]
-    return plan, [*findings, *refused]
+    return plan, in_own_words(
+        data_file("cluster_arguments", {}, Path(__file__).parent) or {}, refused
+    )
 
 
 def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:

@@ -29,7 +29,7 @@ from gpufleet.platforms.eks.cluster_autoscaler import (
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     scaled_pools,
 )
-from gpufleet.platforms.eks.connection import EksConnection, eks_connection
+from gpufleet.platforms.eks.connection import EksConnection, eks_connection, known_role
 from gpufleet.platforms.eks.efa import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
 from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
@@ -92,7 +92,7 @@ class EksFleet(PlatformFleet):
 def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
     """The fleet, with each pool and add-on rendered and validated."""
     managed = managed_pools(fleet)
-    wired = eks_connection(connection, fleet, fleet.spec.resource_prefix, fleet.spec.tags)
+    wired = eks_connection(connection, fleet)
     karpenter = _karpenter(fleet, wired)
     autoscaler = _cluster_autoscaler(fleet, wired)
     findings = [
@@ -205,5 +205,5 @@ def auto_mode_access(
     role = connection.node_role_arn
     made = aws_parts(parent, name, cluster=connection.cluster_name, node_role=role)
     entry = made("access", kind="EC2", tags=connection.tags)
-    policy = pulumi.Output.from_input(role).apply(access_policy_arn)
+    policy = known_role(name, role).apply(access_policy_arn)
     return [entry, made("accessPolicy", entry, policy=policy)]

@@ -44,17 +44,9 @@ class EksConnection:
     tags: Mapping[str, str]
 
 
-def eks_connection(
-    given: Mapping[str, Any], fleet: Fleet, prefix: str, tags: Mapping[str, str]
-) -> EksConnection:
-    """The connection of a fleet.
-
-    Args:
-        given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
-        fleet: The compiled fleet.
-        prefix: Prefix of names in AWS.
-        tags: Tags of all resources that support them.
-    """
+def eks_connection(given: Mapping[str, Any], fleet: Fleet) -> EksConnection:
+    """The connection of a fleet: `given` has the arguments of a component of pools, or a fleet's
+    connection, in the spelling of files."""
     names = [field.name for field in fields(EksConnection)]
     wired = {name: given[key] for name in names if (key := to_camel(name)) in given}
     # Arguments have role and subnets. A fleet without them is refused if it needs them.
@@ -65,8 +57,8 @@ def eks_connection(
         **wired,
         "environment": fleet.spec.environment,
         "kubernetes_version": fleet.spec.cluster.kubernetes_version,
-        "name_prefix": prefix,
-        "tags": tags,
+        "name_prefix": fleet.spec.resource_prefix,
+        "tags": fleet.spec.tags,
     }
     return EksConnection(**known)
 
@@ -76,15 +68,10 @@ def declared_eks_pool(
 ) -> tuple[Pool, EksConnection]:
     """The pool in a component's arguments, by itself. Raises InvalidArgumentsError with every
     finding. `defaults` are fields of the FleetSpec."""
-    given: dict[str, Any] = {
-        "namePrefix": DEFAULT_PREFIX,
-        "tags": {},
-        **declared(component, EksPoolArgs, args),
-    }
+    given = {"namePrefix": DEFAULT_PREFIX, **declared(component, EksPoolArgs, args)}
     keys = ("region", "kubernetesVersion", "environment", "namePrefix", "tags", *defaults)
     fleet = compiled_pool(component, "eks", {**given, **defaults}, *keys)
-    prefix, tags = given["namePrefix"], given["tags"]
-    return fleet.pools[0], eks_connection(given, fleet, prefix, tags)
+    return fleet.pools[0], eks_connection(given, fleet)
 
 
 def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:
@@ -130,6 +117,18 @@ def validate_role(role: pulumi.Input[str]) -> Iterable[Finding]:
     """An error for a known value that is not the ARN of a role."""
     if isinstance(role, str) and not _ROLE.match(role):
         yield _finding("connection-no-role-arn", found=role)
+
+
+def known_role(component: str, role: pulumi.Input[str]) -> pulumi.Output[str]:
+    """The role, once it is known to be the ARN of one. Raises InvalidArgumentsError when an Output
+    is known that is not."""
+
+    def check(arn: object) -> str:
+        if not isinstance(arn, str) or not _ROLE.match(arn):
+            refuse(component, [_finding("connection-no-role-arn/output")])
+        return arn
+
+    return pulumi.Output.from_input(role).apply(check)
 
 
 def _is_network(text: str) -> bool:

@@ -17,7 +17,7 @@ from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import AwsObject, aws_parts
-from gpufleet.platforms.eks.connection import validate_role
+from gpufleet.platforms.eks.connection import known_role, validate_role
 from gpufleet.platforms.eks.karpenter_values import (
     CHART,
     DEFINITIONS,
@@ -67,9 +67,10 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         chart, given = plan.chart, plan.declared
         own = aws_parts(self, name, tags=given.tags)
         queue = _queue(own, given.name_prefix)
-        policy = pulumi.Output.all(
-            given.cluster_name, given.node_role_arn, queue.output("arn")
-        ).apply(lambda known: _document(*known, region=given.region))
+        nodes = known_role(self.label(name), given.node_role_arn)
+        policy = pulumi.Output.all(given.cluster_name, nodes, queue.output("arn")).apply(
+            lambda known: _document(*known, region=given.region)
+        )
         role, identity = pod_identity(
             self,
             name,

@@ -17,6 +17,7 @@ from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.eks.connection import (
     cluster_access,
     declared_eks_pool,
+    known_role,
     validate_provisioner,
 )
 from gpufleet.platforms.eks.karpenter_node_class import node_class
@@ -71,7 +72,7 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
             pool, shape, connection.name_prefix, connection.tags, karpenter_name(pool)
         )
         groups = machine_security_groups(self, name, plan)
-        role = pulumi.Output.from_input(connection.node_role_arn)
+        role = known_role(self.label(name), connection.node_role_arn)
         wired: dict[str, Any] = {
             **document["spec"],
             "role": role.apply(lambda arn: arn.rsplit("/", 1)[-1]),  # its name without a path

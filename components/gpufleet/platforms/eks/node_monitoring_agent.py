@@ -1,6 +1,5 @@
 """NodeMonitoringAgent: the EKS add-on that reports broken GPUs to node repair."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,7 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
             addon=ADDON_NAME,
             made=agent.cluster_name,
             version=agent.version,
-            values=json.dumps(agent.values, sort_keys=True) if agent.values else None,
+            values=pulumi.Output.json_dumps(agent.values, sort_keys=True) if agent.values else None,
             identities=None,
         )
         return {"addon_name": made.output("addonName")}

@@ -19,8 +19,8 @@ from gpufleet.components_base.cluster_networks import (
     validate_public_access,
 )
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, findings_in, rules_in
+from gpufleet.components_base.refused_arguments import in_own_words, refused_arguments
+from gpufleet.findings import Finding, findings_in, has_errors, rules_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
@@ -71,6 +71,9 @@ class GkeClusterPlan(ComponentPlan):
 def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list[Finding]]:
     """The plan, and errors that prevent its creation."""
     plan = GkeClusterPlan(declared=declared)
+    findings = [*_validate_zones(declared), *_validate_ranges(declared)]
+    if has_errors(findings):
+        return plan, findings
     made = cluster_resources(plan)
     tokens = {
         CLUSTER: "cluster",
@@ -78,10 +81,12 @@ def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list
         SUBNETWORK: "subnetwork",
         ROUTER_NAT: "nat",
     }
+    refused = (
+        one for type_, kind in tokens.items() for one in refused_arguments(type_, made[kind])
+    )
     return plan, [
-        *_validate_zones(declared),
-        *_validate_ranges(declared),
-        *(one for type_, kind in tokens.items() for one in refused_arguments(type_, made[kind])),
+        *findings,
+        *in_own_words(data_file("cluster_arguments", {}, Path(__file__).parent) or {}, refused),
     ]
 
 

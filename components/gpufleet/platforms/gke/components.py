@@ -88,7 +88,7 @@ class GkeFleet(PlatformFleet):
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     """The fleet, with each pool rendered and validated."""
-    wired = gke_connection(connection, fleet, fleet.spec.resource_prefix, fleet.spec.tags)
+    wired = gke_connection(connection, fleet)
     networks = gpu_networks(fleet.spec, fleet.pools)
     both = networks and wired.gpu_networks
     if networks:

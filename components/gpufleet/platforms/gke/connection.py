@@ -28,17 +28,9 @@ class GkeConnection:
     tags: Mapping[str, str]
 
 
-def gke_connection(
-    given: Mapping[str, Any], fleet: Fleet, prefix: str, tags: Mapping[str, str]
-) -> GkeConnection:
-    """The connection of a fleet.
-
-    Args:
-        given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
-        fleet: The compiled fleet.
-        prefix: Prefix of names in Google Cloud.
-        tags: Resource labels of the nodes.
-    """
+def gke_connection(given: Mapping[str, Any], fleet: Fleet) -> GkeConnection:
+    """The connection of a fleet: `given` has the arguments of a component of pools, or a fleet's
+    connection, in the spelling of files."""
     cluster = fleet.spec.cluster
     assert cluster.region is not None  # a fleet on GKE does not compile without it
     return GkeConnection(
@@ -50,6 +42,6 @@ def gke_connection(
         network_tags=given.get("networkTags", ()),
         gpu_networks=given.get("gpuNetworks", {}),
         configurations=given.get("configurations"),
-        name_prefix=prefix,
-        tags=tags,
+        name_prefix=fleet.spec.resource_prefix,
+        tags=fleet.spec.tags,
     )

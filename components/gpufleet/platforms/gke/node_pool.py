@@ -162,15 +162,10 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
 
 
 def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
-    given: dict[str, Any] = {
-        "namePrefix": DEFAULT_PREFIX,
-        "tags": {},
-        **declared(component, GkeGpuNodePoolArgs, args),
-    }
+    given = {"namePrefix": DEFAULT_PREFIX, **declared(component, GkeGpuNodePoolArgs, args)}
     keys = ("region", "kubernetesVersion", "namePrefix", "tags")
     fleet = compiled_pool(component, "gke", given, *keys)
-    prefix, tags = given["namePrefix"], given["tags"]
-    connection = gke_connection(given, fleet, prefix, tags)
+    connection = gke_connection(given, fleet)
     plan, findings = gke_pool_plan(fleet.pools[0], connection)
     findings = [*validate_networks(plan.shape.networks, connection.gpu_networks), *findings]
     if has_errors(findings):

@@ -12,7 +12,7 @@ from gpufleet.components_base.component import ComponentPlan, GpuComponent, Opti
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
-from gpufleet.platforms.declarations import compiled_declarations
+from gpufleet.platforms.declarations import CLUSTER, compiled_declarations
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
     NAME,
     cluster_autoscaler,
@@ -66,6 +66,7 @@ def _planned(component: str, args: OpenShiftClusterAutoscalerArgs) -> OpenShiftA
             "platform": given.get("platform", Platform.OPENSHIFT.value),
             "addons": {"clusterAutoscaler": given.get("settings", {})},
         },
+        {**CLUSTER, "addons.clusterAutoscaler": "settings"},
     )
     plan = openshift_autoscaler_plan(fleet)
     if plan is None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpufleet.spec.addons import Charts, ClusterAutoscaler
-from gpufleet.spec.base import OneInput, SpecModel, Wired
+from gpufleet.spec.base import OneInput, Release, SpecModel, Wired
 from gpufleet.spec.chart_components import ChartWithValues
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
@@ -15,7 +15,7 @@ class DeclaredNodeMonitoringAgent(SpecModel):
 
     cluster_name: OneInput
     """Cluster whose nodes it watches."""
-    version: str | None = None
+    version: Release | None = None
     """Version of the add-on, `v1.4.0-eksbuild.2`. Default: the one EKS chooses for the cluster."""
     tags: dict[str, str] = Field(default_factory=dict[str, str])
     """Tags of the add-on. Default: none."""

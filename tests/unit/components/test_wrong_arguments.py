@@ -1,0 +1,127 @@
+"""Any value for any argument: each component is made, or refuses in the names of its arguments."""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pulumi
+import pytest
+
+import gpufleet
+from gpufleet.components_base.inputs import InvalidArgumentsError, to_camel
+from gpufleet.findings import Severity
+from tests.unit.components.valid_arguments import POOL, SMALL, VALID
+
+VALUES: dict[str, Callable[[], Any]] = {
+    "none": lambda: None,
+    "true": lambda: True,
+    "number": lambda: 7,
+    "fraction": lambda: 1.5,
+    "bytes": lambda: b"x",
+    "list": lambda: ["x"],
+    "mapping": lambda: {"a": "b"},
+    "mapping of numbers": lambda: {1: 2},
+    "object": object,
+    "output": lambda: pulumi.Output.from_input("x"),
+    "output of none": lambda: pulumi.Output.from_input(None),
+    "output of a list": lambda: pulumi.Output.from_input(["x"]),
+    "secret": lambda: pulumi.Output.secret("hunter2"),
+    "list of none": lambda: [None],
+    "list of outputs": lambda: [pulumi.Output.from_input("x")],
+    "mapping of outputs": lambda: {"a": pulumi.Output.from_input("x")},
+}
+
+
+def argument_names(component: str) -> list[str]:
+    annotations = inspect.get_annotations(getattr(gpufleet, component).__init__)
+    return list(inspect.get_annotations(annotations["args"]))
+
+
+def refusal(program: Callable[[], Any]) -> InvalidArgumentsError | None:
+    try:
+        program()
+    except InvalidArgumentsError as refused:
+        return refused
+    return None
+
+
+def test_each_public_component_has_valid_arguments() -> None:
+    kinds = {name: getattr(gpufleet, name) for name in gpufleet.__all__}
+    assert set(VALID) == {
+        name for name, kind in kinds.items() if issubclass(kind, pulumi.ComponentResource)
+    }
+
+
+QUICK = ("number", "list", "mapping of numbers", "output of none")
+
+
+@pytest.mark.parametrize("component", VALID)
+def test_a_few_values_are_no_traceback(run: Any, component: str) -> None:
+    refuses_or_makes(run, component, QUICK)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("component", VALID)
+def test_no_value_of_an_argument_is_a_traceback(run: Any, component: str) -> None:
+    run(lambda: getattr(gpufleet, component)("one", copy.deepcopy(VALID[component])))
+    refuses_or_makes(run, component, VALUES)
+
+
+def refuses_or_makes(run: Any, component: str, values: Iterable[str]) -> None:
+    kind, names = getattr(gpufleet, component), argument_names(component)
+    own = {to_camel(name) for name in names}
+    for name in names:
+        for said in values:
+            given = {**copy.deepcopy(VALID[component]), name: VALUES[said]()}
+            refused = refusal(lambda given=given: run(lambda: kind("one", given)))
+            if refused is None:
+                continue
+            assert "hunter2" not in str(refused), (name, said)
+            for found in refused.findings:
+                if found.severity is Severity.ERROR and (component, name) != ("GpuFleet", "spec"):
+                    begins = found.path.split(".")[0].split("[")[0].split(" ")[0]
+                    assert begins in own, (name, said, str(found))
+
+
+EKS = ("EksGpuNodeGroup", "KarpenterGpuNodePool")
+WRONG = [
+    *((one, {"pool": {**POOL, "gpu": "L44"}}, "pool.gpu") for one in EKS),
+    ("EksGpuNodeGroup", {"region": ""}, "region"),
+    ("EksGpuNodeGroup", {"kubernetes_version": "1"}, "kubernetesVersion"),
+    ("EksGpuNodeGroup", {"pool": {**POOL, "provisioner": "karpenter"}}, "pool.provisioner"),
+    ("EksGpuNodeGroup", {"pool": {**POOL, "ownership": "existing"}}, "pool.ownership"),
+    ("GkeGpuNodePool", {"pool": {**POOL, "gpu": "L44"}}, "pool.gpu"),
+    ("VsphereGpuNodeGroup", {"pool": {**POOL, "gpu": "L44"}}, "pool.gpu"),
+    ("SimulatedGpuNodePool", {"pool": {**SMALL, "gpu": "L44"}}, "pool.gpu"),
+    ("OpenShiftGpuMachineSet", {"pool": {**POOL, "gpu": "L44"}}, "pool.gpu"),
+    ("OpenShiftClusterAutoscaler", {"settings": {"expander": "priority"}}, "settings.expander"),
+    ("ClusterAutoscaler", {"kubernetes_version": "1.20"}, "settings.values.image.tag"),
+    ("GpuAddons", {"region": None}, "region"),
+    ("KueueQueues", {"kubernetes_version": "1"}, "kubernetesVersion"),
+    ("NimService", {"nim": {**VALID["NimService"]["nim"], "tag": "latest"}}, "nim.tag"),
+    (
+        "GpuScaledObject",
+        {
+            "scaling": {
+                **VALID["GpuScaledObject"]["scaling"],
+                "on": [{"signal": "queueLength", "target": 5}],
+            }
+        },
+        "scaling.on[0].query",
+    ),
+    ("EksCluster", {"log_types": ["everything"]}, "logTypes[0]"),
+    ("GkeCluster", {"release_channel": "FAST"}, "releaseChannel"),
+    ("GkeCluster", {"cidr": "10.0.0.0"}, "cidr"),
+    ("OlmOperator", {"version": "26"}, "version"),
+    ("Keda", {"version": "latest"}, "version"),
+]
+
+
+@pytest.mark.parametrize(("component", "changed", "path"), WRONG)
+def test_an_error_names_the_argument(component: str, changed: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidArgumentsError) as refused:
+        getattr(gpufleet, component)("one", {**VALID[component], **changed})
+    errors = [one for one in refused.value.findings if one.severity is Severity.ERROR]
+    assert [one.path for one in errors] == [path]
+    assert not any("pools[0]" in str(one) or "cluster." in str(one) for one in errors)
