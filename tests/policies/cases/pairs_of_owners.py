@@ -87,6 +87,22 @@ def graph(**more: Any) -> Thing:
     return of_kind("DynamoGraphDeployment", "nvidia.com/v1alpha1", "llm", spec, namespace="demo")
 
 
+def planned(kind: str) -> Thing:
+    asks = ["--config", '{"backend": "vllm", "mode": "agg"}']
+    planner = {
+        "name": "main",
+        "image": "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.3.0",
+        "args": asks,
+    }
+    worker = {"name": "main", "image": "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0"}
+    parts = [
+        {"name": name, "type": type, "podTemplate": {"spec": {"containers": [container]}}}
+        for name, type, container in (("P", "planner", planner), ("W", kind, worker))
+    ]
+    version = "nvidia.com/v1beta1"
+    return of_kind("DynamoGraphDeployment", version, "llm", {"components": parts}, namespace="a")
+
+
 def crio(**labels: str) -> Thing:
     thing = node(labels={**GPU, **labels})
     thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = "cri-o://1.34.1"
@@ -241,6 +257,14 @@ CASES = (
         "needs KAI Scheduler v0.17.0 or later with Grove",
         grove("13"),
         release("kai-scheduler", "v0.13.4", {}),
+    ),
+    Case(
+        "planner-without-worker",
+        planned("decode"),
+        planned("worker"),
+        "has a planner 1.3.0 in the mode agg and a worker",
+        ADVICE,
+        alongside=(),
     ),
     against(
         operator("v25.10.1", {}),
