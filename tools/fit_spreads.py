@@ -1,19 +1,27 @@
-"""Fit `planner/gpufleet_planner/data/spreads.csv` to the table of published load tests.
+"""Fit `planner/gpufleet_planner/data/spreads.csv`, and the rows of `reached.csv` that name this script, to the table of
+published load tests.
 
     PYTHONPATH=components:policies:planner:. python tools/fit_spreads.py
 
-Points are divided by kind of model, then load, engine and bits of the weights, each part as long as it has `ENOUGH`
+First the parts of a peak rate that are reached: the one in `PARTS` with which the throughput of the points it changes is nearest, by
+the sum of the logarithms of the factors, each at most 2.
+
+Then the ranges. Points are divided by kind of model, then load, engine and bits of the weights, each part as long as it has `ENOUGH`
 points; those of the parts that are too few are one part together. A range is the lowest and the highest time per token
-(measured by computed) and inverse of throughput of its points, without the outermost fortieth on each side, and at least one of ten and more, rounded
-outwards. A third of the points, drawn by a hash, and all of the set `2026` are not used: `inside` counts those of their
+(measured by computed) and inverse of throughput of its points, without the outermost fortieth on each side, and at least one of ten and more;
+or what another point keeps in 95 % (Student's t, of the logarithms of the figures that are left), where that is wider, rounded
+outwards. A third of the points, drawn by a hash, and all of the sets `later` and `slowed` are not used: `inside` counts those of their
 figures that the range holds.
 """
 
 import csv
-from math import ceil, floor
+from math import ceil, exp, floor, log, sqrt
 from pathlib import Path
+from statistics import NormalDist, fmean, stdev
 
+from gpufleet_planner.sizing.serving_rates import serving_replica
 from gpufleet_planner.tables import REST
+from gpufleet_planner.tables import table as rows_of
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
 ENOUGH = 8
@@ -21,7 +29,9 @@ ENOUGH = 8
 TAIL = 0.025
 FEW = 10
 """Figures from which on at least one is left out at each side."""
-TABLE = Path(__file__).parent.parent / "planner/gpufleet_planner/data/spreads.csv"
+PARTS = [number / 20 for number in range(4, 17)]
+DATA = Path(__file__).parent.parent / "planner/gpufleet_planner/data"
+TABLE, REACHED = DATA / "spreads.csv", DATA / "reached.csv"
 HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "apart", "figures_apart", "inside")
 
 
@@ -58,14 +68,46 @@ def divide(points: list[LoadPoint], key: tuple[str, ...] = ()) -> dict[tuple[str
     return rows
 
 
+def span(fitted: list[float], points: int) -> tuple[float, float]:
+    """Lowest and highest of sorted figures of a number of points."""
+    cut = max(floor(len(fitted) * TAIL), int(len(fitted) >= FEW))
+    left = fitted[cut : len(fitted) - cut]
+    logs = [log(figure) for figure in left]
+    normal = NormalDist().inv_cdf(1 - TAIL)
+    student = normal + (normal**3 + normal) / (4 * (points - 1))
+    reach = student * stdev(logs) * sqrt(1 + 1 / points)
+    least, most = min(left[0], exp(fmean(logs) - reach)), max(left[-1], exp(fmean(logs) + reach))
+    return floor(least * 50) / 50, ceil(most * 50) / 50
+
+
+def far(row: dict[str, str], part: float, points: list[LoadPoint]) -> float:
+    """Sum of the logarithms of the factors of throughput with a part of a rate, which the row has then."""
+    row["part"] = f"{part:g}"
+    serving_replica.cache_clear()
+    rates = [LoadPoint(point.row).rate_by for point in points]
+    return sum(min(abs(log(rate)), log(2)) for rate in rates)
+
+
+def reached() -> str:
+    """`reached.csv` with the parts that are fitted here."""
+    text = REACHED.read_text(encoding="utf-8")
+    for row in rows_of("reached"):
+        if "tools/fit_spreads.py" not in row["source"]:
+            continue
+        assert isinstance(row, dict)
+        before, part = ",".join([*row.values()][:7]), float(row["part"])
+        used = [point for point in POINTS if not point.apart and point.replica.step.mbu == part]
+        far(row, min(PARTS, key=lambda part, row=row: far(row, part, used)), used)
+        text = text.replace(before, ",".join([*row.values()][:7]))
+    return text
+
+
 def table() -> list[dict[str, object]]:
     """Rows of the file."""
     rows: list[dict[str, object]] = []
     for key, points in divide(list(POINTS)).items():
         fitted = sorted(figure for point in points if not point.apart for figure in figures_of(point))
-        cut = max(floor(len(fitted) * TAIL), int(len(fitted) >= FEW))
-        least, most = fitted[cut], fitted[len(fitted) - 1 - cut]
-        least, most = floor(least * 50) / 50, ceil(most * 50) / 50
+        least, most = span(fitted, sum(not p.apart for p in points))
         apart = [point for point in points if point.apart]
         figures = [figure for point in apart for figure in figures_of(point)]
         inside = sum(least <= figure <= most for figure in figures)
@@ -81,5 +123,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
+    REACHED.write_text(reached(), encoding="utf-8")
     TABLE.write_text(text(), encoding="utf-8")
     print(text())

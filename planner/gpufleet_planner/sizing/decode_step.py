@@ -19,7 +19,7 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.sizing.communication import Link, forward_cost
-from gpufleet_planner.sizing.throughput import Rate, attention_flops, decode_mbu
+from gpufleet_planner.sizing.throughput import Rate, attention_flops
 
 EAGER_DECODE = 3.5
 """Transformers' eager decode is 3 to 4 times slower than an engine."""
@@ -121,6 +121,7 @@ def decode_step(
     link: Link,
     rate: Rate,
     mfu: float,
+    mbu: float,
 ) -> DecodeStep:
     """The step of one replica on such devices, joined by `link`."""
     stored = weight_bytes(model, serving.weights, serving.head_apart)
@@ -142,7 +143,7 @@ def decode_step(
     return DecodeStep(
         rate=rate,
         mfu=mfu,
-        mbu=decode_mbu(model, serving.weights, rate),
+        mbu=mbu,
         pipeline=parallel.pipeline,
         ranks=ranks,
         slower=EAGER_DECODE if serving.engine is InferenceEngine.TRANSFORMERS else 1.0,

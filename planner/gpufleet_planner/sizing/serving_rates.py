@@ -32,7 +32,7 @@ from gpufleet_planner.sizing.throughput import (
     attention_flops,
     device_rate,
     kind_of,
-    prefill_mfu,
+    reached,
     spread_of,
 )
 
@@ -306,9 +306,10 @@ def serving_replica(
     if rate is None or not model.causal or not serving.graphs:
         return None
     parallel = parallel or Parallelism()
-    mfu, basis = prefill_mfu(model, rate, device, serving.engine, serving.weights)
+    found = (model, rate, device, serving.engine, serving.weights)
+    (mfu, basis), (mbu, _) = (reached(figure, *found) for figure in ("prefill", "decode"))
     joined = inside_node(device.gpu, device.board)
-    step = decode_step(model, serving, parallel, joined, rate, mfu)
+    step = decode_step(model, serving, parallel, joined, rate, mfu, mbu)
     cache = capacity(model, serving, device.usable_bytes, parallel)
     room = min(cache.sequences, serving.max_sequences)
     each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)

@@ -88,33 +88,33 @@ def device_rate(device: Device, weights: WeightFormat) -> Rate | None:
     return None
 
 
-def prefill_mfu(
+def reached(
+    figure: str,
     model: Architecture,
     rate: Rate,
     device: Device,
     engine: InferenceEngine | None = None,
     weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
-    """Share of the peak a saturated prefill reaches, and how well it is known."""
+    """Share of a peak rate, and how well it is known. `prefill`: of operations, by a saturated
+    prefill; `decode`: of the bandwidth, by a decode step, lower where the board has no unit of the
+    format of the weights, so that a wider one multiplies them."""
     level = device.gpu.compute_capability
+    wide = rate.unit in (Compute.BF16, Compute.FP16)
+    unit = "16" if wide else rate.unit.value
+    quantised = weights is not None and weights.quantised
+    if figure == "decode" and quantised and (wide or rate.unit is Compute.INT8):
+        unit = "expanded"
     row = row_of(
         "reached",
-        figure="prefill",
+        figure=figure,
         model=kind_of_model(model),
-        unit="16" if rate.unit in (Compute.BF16, Compute.FP16) else rate.unit.value,
+        unit=unit,
         weights="" if weights is None else weights.name,
         engine="" if engine is None else engine.value,
         capability=() if level is None else (f"{level[0]}.{level[1]}", f"{level[0]}", "+"),
     )
     return float(row["part"]), Basis(row["basis"])
-
-
-def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:
-    """Share of the bandwidth that a decode step reaches: lower where a wider unit than the stored
-    weights multiplies them, because the board has no unit of their format."""
-    expanded = weights.quantised and rate.unit in (Compute.BF16, Compute.FP16, Compute.INT8)
-    unit = "expanded" if expanded else "native"
-    return float(row_of("reached", figure="decode", model=kind_of_model(model), unit=unit)["part"])
 
 
 def attention_flops(model: Architecture, context: float) -> float:
@@ -147,7 +147,7 @@ WIDE = 2.5
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Lowest and highest time per token under load, as parts of the computed one; throughput: the
-    inverse. Nine of ten figures of the points that it is fitted to are inside."""
+    inverse. Another load test is inside in 95 % (tools/fit_spreads.py)."""
 
     least: float
     most: float
@@ -236,7 +236,7 @@ def embedding_speed(
     if rate is None:
         return None
     parallel = parallel or Parallelism()
-    mfu, _ = prefill_mfu(model, rate, device)
+    mfu, _ = reached("prefill", model, rate, device)
     tokens = serving.batch * serving.context
     # Embeddings are looked up: of an encoder's parameters only the layers multiply.
     count = count_parameters(model)
