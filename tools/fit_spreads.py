@@ -10,7 +10,7 @@ Then the ranges. Points are divided by kind of model, then load, engine and bits
 points; those of the parts that are too few are one part together. A range is the lowest and the highest time per token
 (measured by computed) and inverse of throughput of its points, without the outermost fortieth on each side, and at least one of ten and more;
 or what another point keeps in 95 % (Student's t, of the logarithms of the figures that are left), where that is wider, rounded
-outwards. A third of the points, drawn by a hash, and all of the sets `later` and `slowed` are not used: `inside` counts those of their
+outwards. A third of the points, drawn by a hash, and the set `slowed` are not used: `inside` counts those of their
 figures that the range holds.
 """
 
@@ -80,25 +80,32 @@ def span(fitted: list[float], points: int) -> tuple[float, float]:
     return floor(least * 50) / 50, ceil(most * 50) / 50
 
 
-def far(row: dict[str, str], part: float, points: list[LoadPoint]) -> float:
-    """Sum of the logarithms of the factors of throughput with a part of a rate, which the row has then."""
+def rates(row: dict[str, str], part: float, points: list[LoadPoint]) -> list[float]:
+    """Factors of throughput with a part of a rate, which the row has then."""
     row["part"] = f"{part:g}"
     serving_replica.cache_clear()
-    rates = [LoadPoint(point.row).rate_by for point in points]
-    return sum(min(abs(log(rate)), log(2)) for rate in rates)
+    return [LoadPoint(point.row).rate_by for point in points]
+
+
+def far(factors: list[float]) -> float:
+    """Sum of their logarithms."""
+    return sum(min(abs(log(factor)), log(2)) for factor in factors)
 
 
 def reached() -> str:
     """`reached.csv` with the parts that are fitted here."""
     text = REACHED.read_text(encoding="utf-8")
+    fitted = [point for point in POINTS if point.mixture and not point.apart]
     for row in rows_of("reached"):
         if "tools/fit_spreads.py" not in row["source"]:
             continue
         assert isinstance(row, dict)
-        before, part = ",".join([*row.values()][:7]), float(row["part"])
-        used = [point for point in POINTS if not point.apart and point.replica.step.mbu == part]
-        far(row, min(PARTS, key=lambda part, row=row: far(row, part, used)), used)
-        text = text.replace(before, ",".join([*row.values()][:7]))
+        before, part = ",".join([*row.values()][:8]), float(row["part"])
+        pairs = zip(fitted, rates(row, part, fitted), rates(row, part / 2, fitted), strict=True)
+        used = [point for point, one, other in pairs if one != other]
+        best = min(PARTS, key=lambda part, row=row, used=used: far(rates(row, part, used)))
+        rates(row, best, [])
+        text = text.replace(before, ",".join([*row.values()][:8]))
     return text
 
 

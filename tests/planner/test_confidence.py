@@ -13,11 +13,11 @@ def request(**target: float) -> dict[str, Any]:
 
 
 def test_a_fleet_is_bought_for_the_expected_speed_and_the_worst_is_shown() -> None:
-    """By hand: 6,000 tokens/s of a 70B in FP8 with prompts of 1,000. Eight H100 in tensor groups
-    of 2 make some 6,500, as AIConfigurator computes too: one p5.48xlarge, 55.04 USD/h by list. At
-    worst a fifth of it is missing (spreads.csv, dense on vLLM: 1.24 times the time): eight H200, of
-    1.4 times the bandwidth, p5en.48xlarge, 63.30 USD/h by list."""
-    answer = plan(file(request(requestsPerSecond=20, tokenMs=50)))
+    """By hand: 6,600 tokens/s of a 70B in FP8 with prompts of 1,000. Eight H100 in tensor groups
+    of 2 make them: one p5.48xlarge, 55.04 USD/h by list. At worst a seventh of it is missing
+    (spreads.csv, dense on vLLM: 1.16 times the time): eight H200, of 1.4 times the bandwidth,
+    p5en.48xlarge, 63.30 USD/h by list."""
+    answer = plan(file(request(requestsPerSecond=22, tokenMs=50)))
     assert f"{answer.usd_per_hour:.2f}" == "55.04"
     shown = plan_as_dict(answer, {})["confidence"]
     assert shown["chosen"] == "expected"
@@ -30,7 +30,7 @@ def test_a_fleet_is_bought_for_the_expected_speed_and_the_worst_is_shown() -> No
 
 
 def test_confidence_worst_buys_the_other_one() -> None:
-    answer = plan(file(request(requestsPerSecond=20, tokenMs=50), confidence="worst"))
+    answer = plan(file(request(requestsPerSecond=22, tokenMs=50), confidence="worst"))
     assert f"{answer.usd_per_hour:.2f}" == "63.30"
     assert [f"{one.confidence} {one.usd_per_hour:.2f}" for one in answer.fleets] == [
         "worst 63.30",
@@ -45,7 +45,7 @@ def test_without_a_target_there_is_one_fleet() -> None:
 
 
 def test_a_worst_fleet_that_does_not_exist_has_its_reason() -> None:
-    """19.2 ms per token are computed for one sequence on two H100, a quarter more at worst."""
+    """19.2 ms per token are computed for one sequence on two H100, a sixth more at worst."""
     row = {**request(tokenMs=22), "gpus": ["H100-80GB"], "mostGpus": 2}
     answer = plan(file(row))
     assert answer.spec is not None

@@ -49,7 +49,8 @@ def try_services(
             parts = [share for share in parts if share.kind is not DeviceShare.WHOLE]
             tried += [(share, alone, float(share.part), share.label) for share in parts]
         for share, parallel, part, what in tried:
-            above = _dearer(gpu_usd * (part * need.allowed.replicas), ceiling, _OF_MACHINES)
+            least = gpu_usd * (part * need.allowed.replicas)
+            above = _dearer(least, ceiling, "USD/h at least for its part of the machines")
             found = above or serve(need, serving, share, parallel)
             if isinstance(found, Reached):
                 yield from _bought(found, share, group)
@@ -61,9 +62,6 @@ def cheapest_gpu(group: Sequence[OfferedMachine]) -> float:
     """Least USD an hour of one GPU on such machines; infinite where no price is known."""
     prices = [machine.micro_usd / machine.gpus / 1e6 for machine in group if machine.micro_usd]
     return min(prices, default=inf)
-
-
-_OF_MACHINES = "USD/h at least for its part of the machines"
 
 
 def _dearer(least: float, ceiling: float | None, of: str) -> Miss | None:
@@ -124,8 +122,7 @@ def try_jobs(
                     if short is not None:
                         yield _rejected(what, offer, short)
                     elif offer.most_nodes is None or nodes <= offer.most_nodes:
-                        share = device
-                        yield Option(offer, share, reached, nodes, fabric, notes)
+                        yield Option(offer, device, reached, nodes, fabric, notes)
                     else:
                         yield _rejected(what, offer, _stock(nodes, offer))
             if met:
@@ -224,12 +221,10 @@ def _wire(machine: OfferedMachine) -> tuple[float | None, str]:
 
 
 def _late(target: ServingTarget, reached: Reached) -> Miss | None:
-    if target.deadline_hours is None or reached.run_hours is None:
+    hours, most = reached.run_hours, target.deadline_hours
+    if hours is None or most is None or hours <= most:
         return None
-    if reached.run_hours <= target.deadline_hours:
-        return None
-    text = f"the run takes {reached.run_hours:.1f} h, {target.deadline_hours:g} h allowed"
-    return Miss("deadline", text, reached.run_hours)
+    return Miss("deadline", f"the run takes {hours:.1f} h, {most:g} h allowed", hours)
 
 
 def _taken_back(need: WorkloadNeed, reached: Reached, offer: OfferedMachine) -> Miss | None:

@@ -150,6 +150,9 @@ def train(
     return replace(found.reached, run_hours=hours, goodput=useful), found.verdict
 
 
+_checked = lru_cache(maxsize=4096)(check_parallelism)
+
+
 @lru_cache(maxsize=16384)
 def _fastest(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
@@ -158,10 +161,7 @@ def _fastest(
     # A frozen 4-bit base is multiplied in FP16 where BF16 is not.
     unit = WEIGHT_FORMATS["fp32" if first.precision is TrainingPrecision.FP32 else "bf16"]
     unit = first.base if first.method is TrainingMethod.LORA else unit
-    capability = (
-        *check_capability(device, unit),
-        *check_arithmetic(device, first.arithmetic),
-    )
+    capability = (*check_capability(device, unit), *check_arithmetic(device, first.arithmetic))
     if has_errors(capability):
         return Miss("precision", capability[0].message)
     if training_speed(need.model, first, device) is None:
@@ -170,8 +170,7 @@ def _fastest(
     smallest: int | None = None
     network: Miss | None = None
     for parallel in training_splits(need, gpus, machine.gpus):
-        problems = check_parallelism(need.model, parallel, training=True)
-        if has_errors(problems):
+        if has_errors(_checked(need.model, parallel, training=True)):
             continue
         if need.allowed.global_batch is not None and parallel.data > need.allowed.global_batch:
             continue

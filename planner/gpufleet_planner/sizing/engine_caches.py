@@ -17,6 +17,7 @@ ones.
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.models.architecture import (
@@ -98,6 +99,7 @@ class BlockLayout:
         return self.blocks(cache_bytes) // len(self.groups) * each
 
 
+@lru_cache(maxsize=4096)
 def block_layout(
     model: Architecture, cache: KvFormat, parallel: Parallelism
 ) -> BlockLayout | str | None:
@@ -106,19 +108,18 @@ def block_layout(
     kinds = _kinds(model, cache, parallel)
     if not kinds:
         return None
-    pages = {kind.page for kind in kinds}
     alike = {(bool(kind.state_bytes), kind.window) for kind in kinds}
     if len(alike) == 1:
         # One table of blocks for all layers, whatever their pages are.
         whole = sum((kind.layers * kind.page for kind in kinds), Fraction(0))
         return BlockLayout(whole, ((kinds[0], BLOCK_TOKENS),), max(2, parallel.pipeline))
-    largest = max(pages)
+    largest = max(kind.page for kind in kinds)
     attention = [kind for kind in kinds if not kind.state_bytes]
     if any(kind.state_bytes for kind in kinds) and attention:
         # Attention takes as many tokens to a page as a state has room for, and states are padded
         # (vllm/model_executor/models/config.py, HybridAttentionMambaModelConfig).
         step = max(kind.page for kind in attention)
-        largest = ceil(max(pages) / step) * step
+        largest = ceil(largest / step) * step
     if any(largest % kind.page for kind in attention if kind.latent):
         return "the page of its latent layers does not divide that of the others"
     counts = [kind.layers for kind in kinds]

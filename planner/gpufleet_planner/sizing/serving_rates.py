@@ -306,11 +306,12 @@ def serving_replica(
     if rate is None or not model.causal or not serving.graphs:
         return None
     parallel = parallel or Parallelism()
-    found = (model, rate, device, serving.engine, serving.weights)
-    (mfu, basis), (mbu, _) = (reached(figure, *found) for figure in ("prefill", "decode"))
+    known = (model, rate, device, serving.engine, serving.weights, parallel.serving_gpus)
+    mfu, basis = reached("prefill", *known)
+    mbu, _ = reached("decode", *known)
     joined = inside_node(device.gpu, device.board)
     step = decode_step(model, serving, parallel, joined, rate, mfu, mbu)
-    cache = capacity(model, serving, device.usable_bytes, parallel)
+    cache = capacity(model, serving, device.usable_bytes, parallel, worst=False)
     room = min(cache.sequences, serving.max_sequences)
     each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     held = cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf

@@ -95,10 +95,11 @@ def reached(
     device: Device,
     engine: InferenceEngine | None = None,
     weights: WeightFormat | None = None,
+    gpus: int = 1,
 ) -> tuple[float, Basis]:
     """Share of a peak rate, and how well it is known. `prefill`: of operations, by a saturated
     prefill; `decode`: of the bandwidth, by a decode step, lower where the board has no unit of the
-    format of the weights, so that a wider one multiplies them."""
+    format of the weights, so that a wider one multiplies them. `gpus`: that share the layers."""
     level = device.gpu.compute_capability
     wide = rate.unit in (Compute.BF16, Compute.FP16)
     unit = "16" if wide else rate.unit.value
@@ -110,9 +111,10 @@ def reached(
         figure=figure,
         model=kind_of_model(model),
         unit=unit,
-        weights="" if weights is None else weights.name,
+        weights="" if weights is None else (weights.name, "" if weights.quantised else "plain"),
         engine="" if engine is None else engine.value,
         capability=() if level is None else (f"{level[0]}.{level[1]}", f"{level[0]}", "+"),
+        gpus="one" if gpus == 1 else "",
     )
     return float(row["part"]), Basis(row["basis"])
 

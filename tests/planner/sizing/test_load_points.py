@@ -5,6 +5,7 @@ import re
 from math import log
 from pathlib import Path
 from statistics import median
+from types import ModuleType
 
 import pytest
 
@@ -14,7 +15,9 @@ from gpufleet_planner.tables import table
 from tests.planner.sizing.load_points import POINTS, LoadPoint, of
 
 ROOT = Path(__file__).parents[3]
-APART = tuple(point for point in POINTS if point.apart and point.row["set"] != "2026")
+NEW = ("2026", "slowed", "later")
+"""Sets that were written down in November 2026, before anything was computed of them."""
+APART = tuple(point for point in POINTS if point.apart and point.row["set"] not in NEW)
 NAMES = ("first_token_ms", "token_ms", "tokens_per_second")
 
 
@@ -29,28 +32,28 @@ def inside(point: LoadPoint) -> bool:
 
 
 def test_the_table_has_its_sets() -> None:
-    sizes = {name: len(of(name)) for name in ("closed", "nim", "2026")}
-    assert sizes == {"closed": 134, "nim": 29, "2026": 40}
-    assert len(POINTS) == 266
+    sizes = {name: len(of(name)) for name in ("closed", "nim", *NEW)}
+    assert sizes == {"closed": 134, "nim": 29, "2026": 32, "slowed": 8, "later": 38}
+    assert len(POINTS) == 304
     assert len(APART) == 68
     assert all(point.row["source"] for point in POINTS)
 
 
-def test_points_that_no_spread_is_fitted_to() -> None:
-    """Of the third kept apart: throughput within 1.2 in 55 of 68 and inside its range in 62."""
-    assert within(APART, "tokens_per_second", 1.2) >= (55, 68)
-    assert sum(map(inside, APART)) >= 62
-    assert within(APART, "token_ms", 1.25)[0] >= 55
+def test_points_that_nothing_is_fitted_to() -> None:
+    """Of the third kept apart, the sets of 2026 counted below: throughput within 1.2 in 56 of 68
+    and inside its range in 67."""
+    assert within(APART, "tokens_per_second", 1.2) >= (56, 68)
+    assert sum(map(inside, APART)) >= 67
+    assert within(APART, "token_ms", 1.25)[0] >= 58
 
 
-def test_points_of_2026_that_were_written_down_before_anything_was_computed() -> None:
-    """40, all of mixtures. 35 are inside the range; four of the others are Kimi-K2.5 on SGLang
-    0.5.6, whose throughput on eight H200 was the same from 16 and from 100 clients."""
-    points = of("2026")
-    assert sum(map(inside, points)) == 35
-    assert within(points, "tokens_per_second", 1.2) == (14, 40)
-    lost = [point.row["model"] for point in points if not inside(point)]
-    assert lost.count("moonshotai/Kimi-K2.5") == 4
+def test_points_of_2026_that_nothing_is_fitted_to() -> None:
+    """Of 26: within 1.2 in 11, inside the range in 22. Two of the others are of a dense model in
+    NVFP4, which SGLang serves slower than in BF16. Of the report of Kimi-K2.5, 4 of 8."""
+    points = tuple(point for point in of("2026", "later") if point.apart)
+    assert within(points, "tokens_per_second", 1.2) >= (11, 26)
+    assert sum(map(inside, points)) >= 22
+    assert sum(map(inside, of("slowed"))) == 4
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,7 +63,7 @@ def test_following_a_test_is_nearer_than_the_formulas_for_a_mean_load(name: str)
     def near(values: list[float]) -> int:
         return sum(1 / 1.25 <= value <= 1.25 for value in values)
 
-    points = [point for point in (*APART, *of("2026")) if point.row[name]]
+    points = [point for point in (*APART, *of(*NEW)) if point.row[name]]
     followed = [float(point.by(name) or 0) for point in points]
     formula = [point.number(name) / point.closed_form[name] for point in points]
     assert near(followed) > near(formula)
@@ -76,13 +79,24 @@ def test_bursts_cannot_be_computed_from_a_mean_load() -> None:
     assert followed < 0.5 * formula
 
 
-def test_the_file_of_spreads_is_what_the_script_writes() -> None:
+def fit_spreads() -> ModuleType:
     spec = importlib.util.spec_from_file_location("fit_spreads", ROOT / "tools" / "fit_spreads.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def test_the_file_of_spreads_is_what_the_script_writes() -> None:
+    script = fit_spreads()
     assert script.TABLE.read_text("utf-8") == script.text(), "run tools/fit_spreads.py"
+
+
+@pytest.mark.nightly
+def test_the_parts_of_the_rates_are_what_the_script_writes() -> None:
+    script = fit_spreads()
+    assert script.REACHED.read_text("utf-8") == script.reached(), "run tools/fit_spreads.py"
 
 
 def test_ranges_of_dense_models_are_narrow_enough_to_buy_by() -> None:
