@@ -5,6 +5,7 @@ import sys
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -25,7 +26,7 @@ from gpufleet_planner.own.own_or_rent import (
 @click.command()
 @click.argument("spec", metavar="SPEC")
 @click.argument("hardware", metavar="HARDWARE")
-@click.option("--prices", metavar="FILE", help="Your own prices, as for `gpufleet compile`.")
+@options(__file__, "own")
 @format_option
 def command(spec: str, hardware: str, prices: str | None, output_format: str) -> None:
     """Compare renting a fleet with buying it: price, power, room, people, growth, over years.

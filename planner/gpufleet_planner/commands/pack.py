@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import UnknownEditionError, load
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -77,24 +78,7 @@ def _part(milli: float, capacity: int) -> float | None:
 
 @click.command("pack")
 @click.argument("file")
-@click.option(
-    "--trace",
-    default=None,
-    metavar="TASKS",
-    help="Place the tasks of this CSV table one by one on the nodes of FILE, a CSV table too.",
-)
-@click.option(
-    "--time-slices",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    help="With tasks: a part of a GPU is one of N time-sliced shares. Default: as requested.",
-)
-@click.option(
-    "--departures/--no-departures",
-    default=True,
-    show_default=True,
-    help="With tasks: whether they leave at their deletion_time.",
-)
+@options(__file__, "pack")
 @format_option
 def command(
     file: str,

@@ -9,6 +9,7 @@ import click
 
 from gpufleet.catalogue import load
 from gpufleet.cli.moments import as_of_option
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -37,20 +38,7 @@ from gpufleet_planner.planning.pools import autoscaling_hint
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
-@click.option(
-    "--offers",
-    multiple=True,
-    metavar="NAME",
-    help="Also plan on machines that no platform provisions: `catalogue`, or a provider of it "
-    "(azure, oci, coreweave, lambda, nebius). May be repeated.",
-)
-@click.option(
-    "--regions",
-    metavar="A,B",
-    help="Also plan the same workloads in these regions, of any cloud: one row for each place.",
-)
-@click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@options(__file__, "plan")
 @as_of_option
 @format_option
 def command(

@@ -10,6 +10,7 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
 from gpufleet.cli.help_screen import ScreenCommand
+from gpufleet.cli.options import options
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -31,7 +32,7 @@ from gpufleet_planner.commands.size_choices import SELLERS
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
-from gpufleet_planner.rightsize.advice import MAXIMUM_SLOWDOWN, Advice, Conclusion, advise
+from gpufleet_planner.rightsize.advice import Advice, Conclusion, advise
 from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
 from gpufleet_planner.tables import texts
 
@@ -43,44 +44,7 @@ HOURS_PER_MONTH = 730
     first=("url", "days", "spec", "platform", "region", "output_format"),
 )
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option("--prometheus", "url", metavar="URL", help="Query this server instead of files.")
-@click.option(
-    "--days",
-    type=click.IntRange(1, 90),
-    default=14,
-    show_default=True,
-    help="With --prometheus: how far back.",
-)
-@click.option("--spec", metavar="SPEC", help="The declaration: its platform, region and prices.")
-@click.option(
-    "--platform", type=click.Choice(SELLERS), help="Platform of the machines, without --spec."
-)
-@click.option("--region", help="Region of the prices, without --spec.")
-@click.option(
-    "--isolation",
-    type=click.Choice([one.value for one in Isolation]),
-    default=Isolation.MEMORY.value,
-    show_default=True,
-    help="Minimum isolation of a pod: hardware (whole GPU or MIG), memory (MPS too), none "
-    "(time-slicing too).",
-)
-@click.option(
-    "--least-saving",
-    type=click.IntRange(1, 90),
-    default=10,
-    show_default=True,
-    metavar="PERCENT",
-    help="Smaller savings are not proposed.",
-)
-@click.option(
-    "--max-slowdown",
-    type=click.FloatRange(1, 100),
-    default=float(MAXIMUM_SLOWDOWN),
-    show_default=True,
-    metavar="TIMES",
-    help="Maximum slow-down of the same work on a proposed device.",
-)
-@click.option("--query", "show_query", is_flag=True, help="Print the query of the input.")
+@options(__file__, "rightsize", platform=click.Choice(SELLERS))
 @format_option
 def command(
     files: tuple[str, ...],

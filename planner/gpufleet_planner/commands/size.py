@@ -9,6 +9,7 @@ import click
 
 from gpufleet.catalogue import load
 from gpufleet.cli.help_screen import ScreenCommand
+from gpufleet.cli.options import options as option_rows
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -96,7 +97,7 @@ def _options(function: _Function) -> _Function:
 @click.argument("file", required=False)
 @_options
 @format_option
-@click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@option_rows(__file__, "size")
 @market_options
 def command(
     file: str | None,

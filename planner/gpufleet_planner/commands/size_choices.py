@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
+from gpufleet.cli.options import options
 from gpufleet.findings import Finding, has_errors
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -116,16 +117,7 @@ def market_options(function: _Function) -> _Function:
     """Add the options of target and market, which `asked_of` reads."""
     for option in (
         field_options(ServingTarget),
-        click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS)),
-        click.option("--region", help="Region the prices should be of."),
-        click.option(
-            "--offers",
-            multiple=True,
-            metavar="NAME",
-            help="Also compare machines that no platform provisions: `catalogue`, or a provider of "
-            "it. May be repeated.",
-        ),
-        click.option("--precisions", help="Weight formats to choose among, comma-separated."),
+        options(__file__, "size market", platforms=click.Choice(SELLERS)),
         field_options(Allowed, "precisions"),
     )[::-1]:
         function = option(function)

@@ -25,9 +25,6 @@ RESERVED_PART = Fraction(7, 10)
 """Part of a device from which memory that never changes may be reserved rather than used: vLLM
 takes 0.9 or 0.92 of it at the start, JAX 0.75 (JAX documentation, GPU memory allocation)."""
 STEADY = Fraction(98, 100)
-MAXIMUM_SLOWDOWN = Fraction(2)
-"""Maximum slow-down of the same work on a proposed share. Assumed: peaks of a service meet their
-deadline at twice the time, not at ten times."""
 NEARLY = 1.02
 """Options up to this many times the cheapest count as equally cheap. Assumed."""
 
@@ -110,13 +107,14 @@ def advise(
     *,
     isolation: Isolation = Isolation.MEMORY,
     least_saving: Fraction = Fraction(1, 10),
-    max_slowdown: Fraction = MAXIMUM_SLOWDOWN,
+    max_slowdown: Fraction = Fraction(2),
 ) -> Advice:
     """The cheapest share that would have been enough, if it saves at least `least_saving`.
 
     A share is enough when it has the measured peak of memory with a margin of 5 %, and the
     measured compute and bandwidth take at most 90 % of it, and if the same work takes at most
-    `max_slowdown` times as long there. It must have every number format that
+    `max_slowdown` times as long there (assumed: peaks of a service meet their deadline at twice the
+    time, not at ten times). It must have every number format that
     the present GPU computes in: which of them a program uses is not measured. Pods that use several
     devices get whole GPUs, as shares cannot talk to each other.
     """
