@@ -14,6 +14,7 @@ from functools import cache, reduce
 from typing import Any, NoReturn, TypeVar, cast
 
 import pulumi
+from pulumi.output import Unknown
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel as _to_camel
 
@@ -143,7 +144,7 @@ def _hints(args_type: type) -> dict[str, Any]:
 def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Union:  # pulumi.Input
-        if isinstance(value, pulumi.Output) or inspect.isawaitable(value):
+        if isinstance(value, pulumi.Output | Unknown) or inspect.isawaitable(value):
             return cast("Any", value)
         return _value(arguments[0], value, path, findings)
     if origin is list and isinstance(value, Sequence) and not isinstance(value, str | bytes):
@@ -157,7 +158,7 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
         }
     if typing.is_typeddict(hint):
         return _mapping(cast("type", hint), value, path, findings)
-    value = whole_numbers(value)
+    value = rewritten(value, _whole)
     kind = _KINDS.get(origin or hint)
     if kind and not (origin is None and isinstance(value, hint)):
         inputs = bool(arguments) and typing.get_origin(arguments[-1]) is typing.Union
@@ -171,17 +172,13 @@ _KINDS = {list: "a list", dict: "a mapping", str: "a text", bool: "true or false
 
 
 def _not(wanted: str, found: object, path: str, more: str = "") -> Finding:
-    output = isinstance(found, pulumi.Output)
+    output = isinstance(found, pulumi.Output | Unknown)
     fix = f"write {wanted}{f' that is known before deployment{more}' if output else ''}"
     return error("argument-invalid", path, f"{wanted} is wanted, found {type(found).__name__}", fix)
 
 
-def whole_numbers(value: Any) -> Any:
-    """The same plain data with integers instead of `4.0` from a component host."""
-    return rewritten(value, _whole)
-
-
 def _whole(value: Any) -> Any:
+    """An integer instead of `4.0` from a component host."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
