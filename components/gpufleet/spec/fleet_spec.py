@@ -47,8 +47,8 @@ class FleetSpec(SpecModel):
     directory, which for a Pulumi program is the folder of Pulumi.yaml (docs/catalogue.md). Default:
     the value of the environment variable GPUFLEET_CATALOGUE_OVERLAY, else none."""
     platform: Platform
-    """`eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`, or
-    `sandbox`, the local control plane."""
+    """`eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`, `existing`
+    (nodes that exist already), or `sandbox`, the local control plane."""
     environment: DnsLabel = "dev"
     """`dev`, `staging`, `prod`: chooses the policy profile. Default dev."""
     cluster: Cluster

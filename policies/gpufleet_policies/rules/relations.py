@@ -1,5 +1,4 @@
-"""Requirements between pools and programs of one cluster: the relations that `compile` validates in
-a declaration, validated in files."""
+"""Pools and programs of one cluster that do not work together: the relations of `compile`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

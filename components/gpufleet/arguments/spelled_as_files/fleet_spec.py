@@ -36,7 +36,7 @@ class FleetSpecArgs(TypedDict):
     platform: PlatformWord
     """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `existing`,
     `sandbox`. `eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`,
-    or `sandbox`, the local control plane."""
+    `existing` (nodes that exist already), or `sandbox`, the local control plane."""
     environment: NotRequired[str]
     """`dev`, `staging`, `prod`: chooses the policy profile. Default dev."""
     cluster: ClusterDict
