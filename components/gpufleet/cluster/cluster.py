@@ -17,8 +17,6 @@ class MetricsSource(Subject):
     """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
 
     what: str
-    blind: str = ""
-    """Field path of a container that reports the pods of GPUs and cannot query the kubelet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

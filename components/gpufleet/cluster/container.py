@@ -118,6 +118,8 @@ class Container:
     """Whether downloaded files may survive a restart: it has a volume other than `/dev/shm`."""
     download_bytes: int | None = None
     """Room for weights that it downloads from Hugging Face; None: not known, or without a limit."""
+    anonymous: bool = False
+    """Whether it certainly has no access token of Hugging Face, and no files from elsewhere."""
     probes: frozenset[str] = frozenset()
     """The probes that it has, or may have: `liveness`, `readiness`, `startup`."""
     listens: bool = False

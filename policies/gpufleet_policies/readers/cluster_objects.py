@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.cluster.cluster import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known, unknown
+from gpufleet.cluster.fact import Fact, Provenance, absent, known, unknown
 from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
@@ -66,12 +66,7 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         image = inside(container, "image")
         if isinstance(image, str) and "dcgm-exporter" in image:
             annotations = known_texts(inside(document, "metadata.annotations"))
-            yield MetricsSource(
-                locator=locator,
-                annotations=annotations,
-                what="dcgm-exporter",
-                blind=f"{place}[{index}].volumeMounts" if _is_blind(container) else "",
-            )
+            yield MetricsSource(locator=locator, annotations=annotations, what="dcgm-exporter")
             return
         if isinstance(image, str) and locator.kind == "DaemonSet" and _PLUGIN.search(image):
             yield from _device_plugin(document, container, locator, f"{place}[{index}]")
@@ -138,25 +133,6 @@ def _device_plugin(
         dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
         place=place,
-    )
-
-
-_PODS_OF_DEVICES = "/var/lib/kubelet/pod-resources"
-"""Folder of the kubelet's socket that lists the GPUs of each pod."""
-
-
-def _is_blind(container: Any) -> bool:
-    """Whether the exporter must name pods, and no volume has the kubelet's socket, at any of its
-    configured paths (NVIDIA/dcgm-exporter 00673ef internal/pkg/transformation/kubernetes.go)."""
-    env, mounts = inside(container, "env"), inside(container, "volumeMounts")
-    named = {str(inside(one, "name")): inside(one, "value") for one in items(env)}
-    said = f"{inside(container, 'args')} {list(named)}".lower()
-    if mounts is UNKNOWN or named.get("DCGM_EXPORTER_KUBERNETES") not in ("true", "1"):
-        return False
-    paths = [inside(mount, "mountPath") for mount in items(mounts)]
-    return "kubelet" not in said and not any(
-        path is UNKNOWN or f"{_PODS_OF_DEVICES}/".startswith(f"{str(path).rstrip('/')}/")
-        for path in paths
     )
 
 

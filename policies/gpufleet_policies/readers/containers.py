@@ -105,6 +105,8 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
         if not init and (container.gpu_resources or container.claims):
             container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
             container = replace(container, download_bytes=_room(container, mapping(raw), volumes))
+            if group.containers is None and not items(at(group.spec, "initContainers")):
+                container = replace(container, anonymous=_is_anonymous(mapping(raw), volumes))
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
@@ -136,12 +138,27 @@ def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any])
     return None if limit is None else int(limit.number)
 
 
+_LOGIN = re.compile(r"TOKEN|KEY|SECRET|OFFLINE|ENDPOINT|PROXY|MODELSCOPE", re.IGNORECASE)
+"""Names of variables that give access, or another source of models."""
+
+
+def _is_anonymous(raw: dict[str, Any], volumes: Mapping[str, Any]) -> bool:
+    """All variables and volumes are known: none gives access, and the volumes are emptyDirs."""
+    names_of = [at(one, "name") for one in items(raw.get("env"))]
+    mounted = [volumes.get(str(at(one, "name"))) for one in items(raw.get("volumeMounts"))]
+    if raw.get("envFrom") is not None or UNKNOWN in (raw.get("env"), raw.get("volumeMounts")):
+        return False
+    named = all(isinstance(one, str) and not _LOGIN.search(one) for one in names_of)
+    return named and all(is_mapping(at(one, "emptyDir")) for one in mounted)
+
+
 def as_fragment(container: Container) -> Container:
     """A container of a patch: the object that it changes may have the missing fields."""
     return replace(
         container,
         resources_known=False,
         claims_known=False,
+        anonymous=False,
         shares_memory=True,
         probes=frozenset(name for name, _ in _PROBES),
     )

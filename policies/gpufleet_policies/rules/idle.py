@@ -20,6 +20,7 @@ _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\
 _SAMPLE_IMAGE = re.compile(
     r"(?:cuda-sample|vectoradd|vector-add|nbody|gpu[-_]burn)[^/]*$", re.IGNORECASE
 )
+_RAY, _BLOCKS = "ray start without --block", re.compile(r"\s(?:--block|\"?\$)")
 _TESTS = frozenset(names("test program of GPUs"))
 _LOOPED = re.compile(
     rf"\b(?:while|until|for)\b.*?(?<![\w-])({'|'.join(_TESTS)})(?![\w-])", re.DOTALL
@@ -76,8 +77,8 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 
 @written_rule("gpu-oneshot-in-deployment")
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """`nvidia-smi` alone, CUDA's samples, tests of load, a shell that ends with `&`: in
-    CrashLoopBackOff, or in a loop, the pod keeps its GPU."""
+    """`nvidia-smi` alone, CUDA's samples, tests of load, a shell that ends with `&`, `ray start`
+    without `--block`: in CrashLoopBackOff, or in a loop, the pod keeps its GPU."""
     kind = workload.locator.kind
     if workload.runs_to_completion:
         return
@@ -87,8 +88,8 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if kind == "Pod" and not group.restarts.is_absent and group.restarts.found != "Always":
             continue
         test = ends_at_once(container)
-        if test is None:
-            continue
+        if test is None or (test == _RAY and workload.api_group == "ray.io"):
+            continue  # KubeRay adds --block
         yield oneshot.say(
             container.where,
             test=test,
@@ -120,6 +121,8 @@ def ends_at_once(container: Container) -> str | None:
         return "a shell that leaves its program in the background"
     program, *rest = script.split() or [""]
     name = program.rsplit("/", 1)[-1]
+    if name == "ray" and rest[:1] == ["start"] and not _BLOCKS.search(script):
+        return _RAY
     if name == "nvidia-smi" and not goes_on(rest):
         return "nvidia-smi"
     if name.lower() in _TESTS or (name == "nbody" and "-benchmark" in rest):

@@ -241,21 +241,28 @@ def _not_shared(
 
 
 @lru_cache(maxsize=8)
-def names_of_clouds(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
-    """Google's names of accelerators and Amazon's families: read once, for all pods of a run."""
+def names_of_clouds(catalogue: Catalogue) -> tuple[set[str], set[str], list[str]]:
+    """Google's names of accelerators, Amazon's families, and products as GPU Feature Discovery
+    labels them: read once, for all pods of a run."""
     rows = catalogue.instances.values()
     google = {row.gke_accelerator_type for row in rows if row.gke_accelerator_type}
-    return frozenset(google), frozenset(row.family for row in rows if row.cloud == AWS)
+    products = (name for row in catalogue.gpus.values() for name in row.product_names or ())
+    amazon = {row.family for row in rows if row.cloud == AWS}
+    return google, amazon, [name.replace(" ", "-") for name in products]
 
 
 def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
     if not group.node_labels:
         return
-    (google, families), amazon = names_of_clouds(catalogue), gpu_names()
+    (google, families, products), amazon = names_of_clouds(catalogue), gpu_names()
     for label, values in group.node_labels.items():
         for value in sorted(values):
             if label == GKE_ACCELERATOR and value not in google:
                 near = nearest_names(value, google)
+            elif label == PRODUCT_LABEL and not values.intersection(products):
+                near = tuple(one for one in products if f"-{value}-" in f"-{one}-")[:3]
+                if not near:
+                    continue  # a GPU that the catalogue lacks, a slice or a share
             elif label in _AWS_NAMES and value not in amazon:
                 near = nearest_names(value.lower(), amazon)
             elif (

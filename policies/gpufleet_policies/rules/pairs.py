@@ -207,7 +207,9 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
+    more = {"serves": one.launch.serves, "anonymous": one.anonymous, "complete": True}
+    paths = [path for path, _ in one.probed] or None
+    return {**written, "release": tag and tag[1], "probed": paths, **more}
 
 
 @once

@@ -273,7 +273,7 @@ _NO_GPUS = re.compile(r"(?:e2|n2d?|n4d?|c2d?|c3d?|c4[ad]?|t2[ad]|m[1-4]|z3|h3)-"
 def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Machines with built-in GPUs have one kind and number; to N1 some can be attached."""
     for pool in gpu_pools(context, subject):
-        google, _ = names_of_clouds(context.catalogue)
+        google, *_ = names_of_clouds(context.catalogue)
         name = pool.labels.get(GKE_ACCELERATOR) if pool.maker is Maker.GKE else None
         if name is not None and name not in google:
             near = nearest_names(name, google)

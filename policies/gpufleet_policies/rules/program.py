@@ -54,14 +54,6 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     yield monitoring_missing.say()
 
 
-@written_rule("gpu-metrics-without-pods", MetricsSource)
-def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Finding]:
-    """DCGM_EXPORTER_KUBERNETES, and no volume mounted at /var/lib/kubelet/pod-resources."""
-    del context
-    if source.blind:
-        yield without_pods.say(source.blind)
-
-
 def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
     """Whether a DCGM exporter can measure it: not Trainium, not TPUs."""
     if not pool.is_certainly_gpu:

@@ -47,6 +47,14 @@ CASES = (
         "runs `a shell that leaves its program in the background`, which ends",
         Level.ADVISORY,
     ),
+    # Akinesia112/Neuraltune-DSPear k8s/ray-cluster.yaml
+    Case(
+        "gpu-oneshot-in-deployment",
+        deployment({f"{CONTAINER}.command": ["ray", "start", "--address=head:6379", "--block"]}),
+        deployment({f"{CONTAINER}.command": ["ray", "start", "--address=head:6379"]}),
+        "runs `ray start without --block`, which ends, in a Deployment",
+        Level.ADVISORY,
+    ),
     Case(
         "gpu-notebook-without-culling",
         notebook({'metadata.annotations."gpufleet.dev/culled-after-seconds"': "3600"}),

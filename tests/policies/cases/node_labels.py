@@ -24,4 +24,13 @@ CASES = (
         Level.ADVISORY,
         alongside=QUIET,
     ),
+    # timoa/ai-model-pipelines-example k8s/distributed-training.yaml
+    Case(
+        "gpu-pod-selects-no-node",
+        deployment({SELECTOR: {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}}),
+        deployment({SELECTOR: {"nvidia.com/gpu.product": "A100-SXM4-80GB"}}),
+        "nvidia.com/gpu.product: A100-SXM4-80GB is not known",
+        Level.ADVISORY,
+        alongside=QUIET,
+    ),
 )

@@ -47,6 +47,7 @@ from tests.policies.cases.pairs_of_releases import CASES as RELEASES
 from tests.policies.cases.pairs_of_servers import CASES as SERVERS
 from tests.policies.cases.pairs_of_serving import CASES as SERVING
 from tests.policies.cases.pairs_of_settings import CASES as SETTINGS
+from tests.policies.cases.pairs_of_starts import CASES as STARTS
 from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
@@ -56,6 +57,7 @@ _RANKS = {"spec.completionMode": "Indexed"}
 
 CASES = (
     *SETTINGS,
+    *STARTS,
     Case(
         "compute-domain-without-plugin",
         dra({"resources": {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}}}),

@@ -72,7 +72,8 @@ def serving(size: str) -> Thing:
 
 def exporter(memory: str) -> Thing:
     image = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.2-4.7.1-ubuntu22.04"
-    container = {"name": "e", "image": image, "resources": {"limits": {"memory": memory}}}
+    args, limits = ["--kubernetes"], {"memory": memory}
+    container = {"name": "e", "image": image, "args": args, "resources": {"limits": limits}}
     template = {"metadata": {"labels": {"app": "e"}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": {"app": "e"}}, "template": template}
     return of_kind("DaemonSet", "apps/v1", "exporter", spec, namespace="monitoring")

@@ -1,7 +1,7 @@
 """Cases of rules/program.py."""
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.pools import CPU_GROUP, QUIET, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
@@ -15,31 +15,6 @@ NAMESPACE = {
 STANDING = {"scalingConfig.minSize": 3}
 
 
-def exporter(path: str) -> Thing:
-    """The DCGM exporter, with one folder of its node."""
-    container = {
-        "name": "dcgm-exporter",
-        "image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.6.0-ubi9",
-        "env": [{"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"}],
-        "volumeMounts": [{"name": "host", "mountPath": path}],
-    }
-    template = {
-        "metadata": {"labels": {"app": "dcgm-exporter"}},
-        "spec": {
-            "containers": [container],
-            "volumes": [{"name": "host", "hostPath": {"path": path}}],
-        },
-    }
-    return manifest(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "DaemonSet",
-            "metadata": {"name": "dcgm-exporter", "namespace": "monitoring"},
-            "spec": {"selector": {"matchLabels": {"app": "dcgm-exporter"}}, "template": template},
-        }
-    )
-
-
 SERVER = deployment({LIMITS: {"nvidia.com/gpu": 1}})
 
 CASES = (
@@ -50,14 +25,6 @@ CASES = (
         "no DCGM exporter is declared with the GPU pools",
         Level.ADVISORY,
         alongside=(CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
-    ),
-    Case(
-        "gpu-metrics-without-pods",
-        exporter("/var/lib/kubelet/pod-resources"),
-        exporter("/host/proc"),
-        "the kubelet's pod-resources socket is not mounted",
-        Level.ADVISORY,
-        alongside=(),
     ),
     Case(
         "stack-gpu-budget-exceeded",
