@@ -42,21 +42,21 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     """Arguments of the engine in its own image (`vllm serve`; `sglang.launch_server`, its
     python/sglang/srt/server_args.py); empty for other engines and images. The model is named as the
     file names it; of a name of the catalogue its repository on the Hub is."""
-    engine, need = _engine(work), work.need
-    if engine is None or need is None:
+    engine, need, entry = _engine(work), work.need, work.entry
+    if engine is None or need is None or not isinstance(entry, ModelWorkload):
         return []
     reached, causal = work.option.reached, need.model.causal
     split, usable = reached.parallel, reached.usable_bytes
     serving = next(s for s in need.serving if s.weights.name == reached.precision)
     form, cached = serving.weights.name, serving.kv_cache.name == "fp8"
     # A converted checkpoint has its own configuration of its format.
-    converted = serving.stored_bytes is not None or named_format(_model(work)) is not None
+    converted = serving.stored_bytes is not None or named_format(entry.model) is not None
     quantised = None if converted else _QUANTISED_AT_START[engine].get(form)
     if engine is InferenceEngine.SGLANG:
         chunk = step_tokens(serving.engine, serving.batched_tokens, usable)
         return _written(
             {
-                "model-path": _repository(work),
+                "model-path": _repository(work, entry.model),
                 "host": "0.0.0.0",  # noqa: S104 - of the pod
                 "port": PORT,
                 "context-length": serving.context,
@@ -75,7 +75,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     room = capacity(need.model, serving, usable, split) if causal else None
     return _written(
         {
-            "model": _repository(work),
+            "model": _repository(work, entry.model),
             "max-model-len": serving.context,
             "max-num-seqs": None if room is None else started_sequences(serving, room),
             "max-num-batched-tokens": serving.batched_tokens if causal else None,
@@ -101,11 +101,6 @@ def _written(options: Mapping[str, object]) -> list[str]:
     ]
 
 
-def _model(work: PlacedWorkload) -> str:
-    assert isinstance(work.entry, ModelWorkload)
-    return work.entry.model
-
-
 def check_manifests(plan: PlannedFleet) -> Iterator[Finding]:
     """Workloads without an image; and of a name that is not an id of the Hub (`organisation/name`)
     the id that the engine gets for it, or that it cannot download the model."""
@@ -120,7 +115,7 @@ def check_manifests(plan: PlannedFleet) -> Iterator[Finding]:
         if argument is None:
             continue
         path, name, model = f"{work.path}.model", entry.name, entry.model
-        handed, others = _repository(work), () if work.need is None else work.need.hub[1:]
+        handed, others = _repository(work, model), () if work.need is None else work.need.hub[1:]
         if "/" not in handed:
             yield _finding(
                 "model-not-a-hub-id", path, value=model, workload=name, argument=argument
@@ -137,9 +132,9 @@ def check_manifests(plan: PlannedFleet) -> Iterator[Finding]:
         )
 
 
-def _repository(work: PlacedWorkload) -> str:
+def _repository(work: PlacedWorkload, model: str) -> str:
     """The name by which the engine downloads the model."""
-    hub, model = () if work.need is None else work.need.hub, _model(work)
+    hub = () if work.need is None else work.need.hub
     return hub[0] if hub and "/" not in model else model
 
 
@@ -148,11 +143,13 @@ PORT = 8000
 _LOADING_SECONDS = 1800
 """Time the first start may take, assumed: fetching and loading hundreds of gigabytes."""
 
+_TOKEN = {"name": "hf-token", "key": "token", "optional": True}
+"""Secret with a token of the Hugging Face Hub, which gated models need."""
+
 
 def engine_container(work: PlacedWorkload) -> dict[str, Any]:
-    """Command, which the image of SGLang lacks, arguments, port and probes of the engine, which
-    answers `/health` after the model is loaded. Empty for an engine whose arguments are not
-    known."""
+    """Command, which the image of SGLang lacks, arguments, token, port and probes of the engine,
+    which answers `/health` once the model is loaded. Empty where its arguments are not known."""
     arguments = engine_arguments(work)
     if not arguments:
         return {}
@@ -161,6 +158,7 @@ def engine_container(work: PlacedWorkload) -> dict[str, Any]:
     return {
         **({"command": ["python3", "-m", "sglang.launch_server"]} if sglang else {}),
         "args": arguments,
+        "env": [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": _TOKEN}}],
         "ports": [{"containerPort": PORT, "name": "http"}],
         "startupProbe": {**asked, "failureThreshold": _LOADING_SECONDS // 10},
         "readinessProbe": {**asked, "failureThreshold": 3},
