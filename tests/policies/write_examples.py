@@ -25,6 +25,8 @@ LONG = 20
 """Lines from which an object is shown by its change alone."""
 CONTEXT = 3
 """Unchanged lines shown around a change."""
+WAIVER = " To keep it for a while,"
+"""Here messages end: a page names the annotation of a waiver once for each rule."""
 
 
 def examples_text() -> str:
@@ -48,7 +50,7 @@ def _of_object(case: Case) -> RuleExample:
     return RuleExample(
         bad="\n".join(bad) if len(bad) < LONG else "",
         change="\n".join(line for line in change if not line.startswith("@@")),
-        message=case.message(),
+        message=case.message().partition(WAIVER)[0],
     )
 
 
