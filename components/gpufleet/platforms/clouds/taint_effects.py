@@ -1,7 +1,6 @@
 """Effects of taints as AWS and Google Cloud spell them."""
 
-from pydantic.alias_generators import to_snake
-
-EFFECTS = {one: to_snake(one).upper() for one in ("NoSchedule", "PreferNoSchedule", "NoExecute")}
-"""Kubernetes' form -> the cloud's."""
-READ = {spelt: effect for effect, spelt in EFFECTS.items()}
+_SPELT = ("NO_SCHEDULE", "PREFER_NO_SCHEDULE", "NO_EXECUTE")
+READ = {spelt: spelt.title().replace("_", "") for spelt in _SPELT}
+"""The cloud's form -> Kubernetes'."""
+EFFECTS = {effect: spelt for spelt, effect in READ.items()}
