@@ -103,7 +103,7 @@ class _Reader:
             self.add("overlay-unreadable", file.name, f"cannot be read: {problem}")
             return None
         if not isinstance(data, dict):
-            self.add("overlay-unreadable", file.name, "is no mapping of tables")
+            self.add("overlay-unreadable", file.name, "is not a mapping of tables")
             return None
         return cast("dict[str, Any]", data)
 
@@ -165,7 +165,7 @@ def _message(problem: Any) -> str:
     if problem["type"] == "missing":
         return "is needed"
     if problem["type"] == "extra_forbidden":
-        return "is no field of this table (docs/catalogue.md)"
+        return "is not a field of this table (docs/catalogue.md)"
     said = problem["msg"].removeprefix("Value error, ")
     if (wanted := said.removeprefix("Input should be ")) != said:
         said = f"must be {_WORDS.get(wanted.split(',')[0], wanted)}"

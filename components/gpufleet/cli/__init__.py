@@ -146,6 +146,8 @@ def _program() -> None:
 def main() -> None:
     """Entry point of the program: neither invalid input nor a full disk ends in a traceback."""
     _open_closed_streams()
+    if "" in sys.argv[1:]:
+        _end("an argument is empty: perhaps a variable of the shell has no value", 2)
     # A run is short and keeps nearly all its objects: the default collects garbage a thousand
     # times as often as is useful (mypy sets it in build.py, too).
     gc.set_threshold(500_000, 20, 20)

@@ -50,6 +50,8 @@ def command(
     to standard error. Exits 1 when a finding is an error, or with --require-known an image is not
     known, 2 when SPEC cannot be used.
     """
+    if tool is not None and output_format == "json":
+        raise click.UsageError(f"--for writes the file of {tool}, and --format json the list")
     for name in node_os:
         if not NODE_OS.fullmatch(name):
             wanted = "not a system with its release, such as ubuntu24.04 or rhcos4.21"

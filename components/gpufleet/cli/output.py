@@ -56,11 +56,8 @@ def refusing(*problems: type[Exception], file: object = None) -> Generator[None,
         yield
     except OSError as problem:
         name = problem.filename if file is None else file
-        why = (
-            "this is a folder, and a file is needed"
-            if isinstance(problem, IsADirectoryError)
-            else None
-        )
+        folder = "this is a folder, and a file is needed"
+        why = folder if isinstance(problem, IsADirectoryError) else None
         text = f"{name or 'standard output'}: {why or problem.strerror or problem}"
         raise UnreadableInputError(text) from None
     except problems as problem:

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from gpufleet.cli.output import UnreadableInputError, refusing
-from gpufleet.documents.limits import CONFIGURATION
+from gpufleet.documents.limits import CONFIGURATION, Limits
 from gpufleet.findings import FleetError
 from gpufleet.platforms.compiled import Compiled, compile_document
 from gpufleet.render.artefacts import validate_artefacts
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
 
-def read_bytes(source: str) -> bytes:
+def read_bytes(source: str, limits: Limits = CONFIGURATION) -> bytes:
     """At most one byte more than the limit of a document, from a file or standard input (`-`).
 
     Raises UnreadableInputError when there is no such file or it may not be read.
@@ -25,9 +25,9 @@ def read_bytes(source: str) -> bytes:
         if source == "-":
             if sys.stdin is None:
                 raise UnreadableInputError("-: standard input is closed")
-            return sys.stdin.buffer.read(CONFIGURATION.size + 1)
+            return sys.stdin.buffer.read(limits.size + 1)
         with Path(source).open("rb") as file:
-            return file.read(CONFIGURATION.size + 1)
+            return file.read(limits.size + 1)
 
 
 def read_mapping(source: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from math import isnan
 from typing import Any, cast
 
 from gpufleet.cost.cost import NodeHistory, PodHolding
+from gpufleet.documents.strict_rules import fault
 from gpufleet.findings import Finding, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.unit_weights import sanitised, unit_capacity, unit_weights
@@ -76,15 +77,13 @@ def _series(text: str) -> list[Series]:
         return _from_lines(stripped.splitlines())
     try:
         return list(_from_answer(json.loads(stripped)))
-    except RecursionError:
-        raise UnreadableDumpError("it is nested too deep") from None
     except json.JSONDecodeError as problem:
         raise UnreadableDumpError(
             "neither the JSON of a range query nor lines of `promtool tsdb dump`: "
             f"{problem.msg} in line {problem.lineno}"
         ) from None
-    except ValueError as problem:  # Python reads no number of over 4,300 digits
-        raise UnreadableDumpError(f"it cannot be read: {problem}") from None
+    except (ValueError, RecursionError) as problem:
+        raise UnreadableDumpError(f"it cannot be read: {fault(problem)}") from None
 
 
 def histories(

@@ -35,7 +35,7 @@ from gpufleet.documents.nodes import (
     readable,
 )
 from gpufleet.documents.paths import child
-from gpufleet.documents.strict_rules import check_strictly, strict_scalar
+from gpufleet.documents.strict_rules import check_strictly, fault, strict_scalar
 
 
 def read_strict(text: str | bytes, holds: str = "document") -> Document:
@@ -163,10 +163,8 @@ def read_json(text: str | bytes, scalar: Callable[[Any], Any] = _itself) -> Any:
     decoded = JSON_DUMPS.decoded(text)
     try:
         data: Any = json.loads(decoded)
-    except RecursionError:
-        raise _json_too_deep() from None
-    except ValueError as problem:
-        raise UnreadableDocumentError(f"not valid JSON: {problem}") from None
+    except (ValueError, RecursionError) as problem:
+        raise UnreadableDocumentError(f"not valid JSON: {fault(problem)}") from None
     return _json_value(data, scalar, 0)
 
 
@@ -174,12 +172,8 @@ def _json_value(value: Any, scalar: Callable[[Any], Any], depth: int) -> Any:
     if not isinstance(value, dict | list):
         return scalar(value)
     if depth >= JSON_DUMPS.depth:
-        raise _json_too_deep()
+        raise UnreadableDocumentError(f"nested deeper than {JSON_DUMPS.depth} levels")
     if isinstance(value, dict):
         entries = cast("dict[str, Any]", value)
         return {key: _json_value(item, scalar, depth + 1) for key, item in entries.items()}
     return [_json_value(item, scalar, depth + 1) for item in cast("list[Any]", value)]
-
-
-def _json_too_deep() -> UnreadableDocumentError:
-    return UnreadableDocumentError(f"nested deeper than {JSON_DUMPS.depth} levels")

@@ -100,9 +100,7 @@ def command(
     """
     if trace is not None:
         if file == trace == "-":
-            raise click.UsageError(
-                "FILE and --trace are two tables: only one can be standard input"
-            )
+            raise click.UsageError("only one of FILE and --trace can be standard input")
         nodes, tasks = (read_text(name).removeprefix("\ufeff") for name in (file, trace))
         read, findings = read_trace(nodes, tasks, time_slices)
         try:

@@ -114,9 +114,9 @@ def advise(
     A share is enough when it has the measured peak of memory with a margin of 5 %, and the
     measured compute and bandwidth take at most 90 % of it, and if the same work takes at most
     `max_slowdown` times as long there (assumed: peaks of a service meet their deadline at twice the
-    time, not at ten times). It must have every number format that
-    the present GPU computes in: which of them a program uses is not measured. Pods that use several
-    devices get whole GPUs, as shares cannot talk to each other.
+    time, not at ten times). It must have every number format that the present GPU computes in:
+    which of them a program uses is not measured. Pods that use several devices get whole GPUs, as
+    shares cannot talk to each other.
     """
     confidence = _confidence(workload)
     unknown = Advice(workload, None, "", None, Conclusion.UNKNOWN, "", confidence)

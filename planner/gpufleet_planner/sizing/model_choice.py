@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.strict_rules import fault
 from gpufleet.findings import Finding, FleetError, findings_in, has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.catalogue_models import find_catalogue_model
@@ -173,7 +174,7 @@ def _read_json(path: Path, limit: int, *, header: bool = False) -> Mapping[str, 
     except FleetError:
         raise
     except (ValueError, RecursionError) as problem:
-        raise _unreadable(path, f"not valid JSON: {problem}") from None
+        raise _unreadable(path, f"not valid JSON: {fault(problem)}") from None
     if not isinstance(data, dict):
         raise _unreadable(path, "not a JSON object")
     return cast("dict[str, Any]", data)

@@ -11,6 +11,7 @@ from gpufleet.adopt import Adoption, adopt
 from gpufleet.cli.options import options
 from gpufleet.cli.output import format_option, print_json, refusing, require_something
 from gpufleet.cli.source import read_bytes
+from gpufleet.documents.limits import JSON_DUMPS
 from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
@@ -69,8 +70,8 @@ def command(
 def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
     from gpufleet_policies.readers.observed import resources_of
 
-    for source in sources:
-        content = read_bytes(source)
+    for source in dict.fromkeys(sources):
+        content = read_bytes(source, JSON_DUMPS)
         with refusing(UnreadableDocumentError, file=source):
             if content.lstrip()[:1] in (b"{", b"["):
                 documents: list[Any] = [read_json(content)]

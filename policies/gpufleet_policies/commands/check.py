@@ -8,7 +8,6 @@ import click
 
 from gpufleet.cli.options import options
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,
@@ -70,14 +69,13 @@ def command(
     settings = policy_settings(config, None)
     require_rules(settings)
     today = datetime.now(UTC).date()
-    try:
-        checked = check_file(
-            Input(file), today, settings, kind=kind, gpu=gpu, select=select, context=context
-        )
-    except UnreadableDocumentError as problem:
-        checked = CheckedFile((error(UNREADABLE, "", str(problem)),), None, (), (), False)
-    except OSError as problem:
-        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+    with refusing(file=file):
+        try:
+            checked = check_file(
+                Input(file), today, settings, kind=kind, gpu=gpu, select=select, context=context
+            )
+        except UnreadableDocumentError as problem:
+            checked = CheckedFile((error(UNREADABLE, "", str(problem)),), None, (), (), False)
     is_read = not any(one.code.endswith(_OTHER) and not one.path for one in checked.findings)
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
+from gpufleet.documents.strict_rules import fault
 from gpufleet.installation import install_command
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
 from gpufleet_policies.names import meanings, names
@@ -46,10 +47,8 @@ def json_documents(content: str) -> Iterator[Any]:
     while position < len(content):
         try:
             found, position = decoder.raw_decode(content, position)
-        except RecursionError:
-            raise UnreadableDocumentError("it is nested too deep") from None
-        except ValueError as problem:
-            raise UnreadableDocumentError(f"not valid JSON: {problem}") from None
+        except (ValueError, RecursionError) as problem:
+            raise UnreadableDocumentError(f"not valid JSON: {fault(problem)}") from None
         yield found
         while content[position : position + 1].isspace():
             position += 1

@@ -170,7 +170,7 @@ def test_no_part_is_below_zero(tmp_path: Path) -> None:
 def test_two_tables_cannot_both_be_standard_input() -> None:
     shown = CliRunner().invoke(command, ["-", "--trace", "-"], input=NODES)
     assert shown.exit_code == 2
-    assert "two tables" in shown.output
+    assert "only one of FILE and --trace" in shown.output
 
 
 @pytest.mark.parametrize("option", [("--time-slices", "4"), ("--no-departures",)])

@@ -158,3 +158,13 @@ def test_the_package_is_the_program() -> None:
         for module in ("gpufleet", "gpufleet.cli")
     ]
     assert made[0].stdout == made[1].stdout != b""
+
+
+@pytest.mark.parametrize("arguments", [["compile", ""], ["render", "fleet.yaml", "--out", ""]])
+def test_an_empty_argument_is_no_path(arguments: list[str], tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "gpufleet", *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert made.returncode == 2
+    assert "an argument is empty" in made.stderr
+    assert not list(tmp_path.iterdir())

@@ -43,7 +43,8 @@ def makes_auto_entry(fleet: Fleet) -> bool:
 def validate_auto_mode(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """All findings about these pools except their sharing."""
     autos = auto_pools(pools)
-    unknown = [one.name for pool in autos for one in pool.machines if one.fee_micro_usd is None]
+    machines = (one for pool in autos for one in pool.machines)
+    unknown = sorted({one.name for one in machines if one.fee_micro_usd is None})
     names = ", ".join(pool.name for pool in autos)
     known: dict[str, object] = {"autos": autos, "unknown": unknown, "names": names}
     addon = spec.addons.karpenter

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.shapes import is_list, mapping
+from gpufleet.documents.strict_rules import fault
 from gpufleet.findings import Finding
 from gpufleet.findings.waiver import Waiver, WaiverKind
 from gpufleet.messages import json_text
@@ -38,7 +39,7 @@ def read_baseline(path: Path) -> Counter[str]:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise UnreadableBaselineError(f"{path}: not valid JSON: {problem}") from None
+        raise UnreadableBaselineError(f"{path}: not valid JSON: {fault(problem)}") from None
     rows = mapping(document).get("findings")
     if not is_list(rows) or mapping(document).get("version") != VERSION:
         raise UnreadableBaselineError(

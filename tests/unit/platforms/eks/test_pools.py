@@ -325,7 +325,7 @@ def pool_findings(fleet: Fleet) -> list[Finding]:
         "vpcId": "vpc-01",
         "clusterSecurityGroupId": "sg-0c",
     }
-    connection = eks_connection(given, fleet, "gpufleet", {})
+    connection = eks_connection(given, fleet)
     _, findings = eks_pool_plan(fleet.pools[0], connection, ClusterGroups(None))
     return findings
 
