@@ -1,0 +1,190 @@
+"""More cases of rules/pairs.py: options that an engine refuses together, from vLLM's and SGLang's
+argument parsers, and what its chart and its node leave out."""
+
+from typing import Any
+
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pair_objects import of_kind, release
+from tests.policies.cases.pairs_of_servers import ADVICE, SGLANG, VLLM, server
+from tests.policies.cases.workloads import CONTAINER, SHARED_MEMORY, deployment
+
+EAGLE = ("--speculative-algorithm", "EAGLE")
+TREE = (*EAGLE, "--speculative-num-steps=3", "--speculative-num-draft-tokens=4")
+BACKENDS = ("--attention-backend", "trtllm_mla", "--prefill-attention-backend", "flashinfer")
+CONNECTOR = '{"kv_connector": "NixlConnector"}'
+BOTH = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+TOPK, PAGES = "--speculative-eagle-topk=2", "--page-size=16"
+
+
+def _starts(image: str, *options: str) -> Thing:
+    if not image.startswith(SGLANG):
+        return server(image, "--model", "a/b", *options)
+    program = ["python3", "-m", "sglang.launch_server", "--model-path", "a/b"]
+    return server(image, *options, command=program)
+
+
+def _served(part: str, **container: Any) -> Thing:
+    """A release of llm-d's chart with two GPUs a server."""
+    program = {"command": ["/bin/sh", "-c"], "image": "ghcr.io/llm-d/llm-d-cuda:v0.5.0"}
+    both = {"create": True, "parallelism": {"tensor": 2}, "containers": [{**program, **container}]}
+    return release("llm-d-modelservice", "v0.4.5", {part: both})
+
+
+def _at_home(**env: str) -> Thing:
+    named = [{"name": name, "value": value} for name, value in env.items()]
+    image = {f"{CONTAINER}.image": f"{VLLM}0.9.1", f"{CONTAINER}.env": named}
+    return deployment({"metadata.namespace": "ml", **image, **SHARED_MEMORY})
+
+
+TWO = ["vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2"]
+ONE = ["vllm serve Qwen/Qwen3-32B"]
+PROJECT = of_kind("Project", "project.openshift.io/v1", "ml")
+ROUTE = of_kind("Route", "route.openshift.io/v1", "llm", {"to": {"name": "llm"}}, namespace="ml")
+
+CASES = tuple(
+    Case(
+        "server-options-refused",
+        _starts(good_image, *good),
+        _starts(image, *bad),
+        says,
+        ADVICE,
+    )
+    for image, good_image, good, bad, says in (
+        # vllm-project/vllm#19448
+        (
+            f"{VLLM}0.9.2",
+            f"{VLLM}0.9.2",
+            ("--kv-transfer-config", BOTH),
+            ("--kv-transfer-config", CONNECTOR),
+            "names a connector in --kv-transfer-config without kv_role",
+        ),
+        # kubernetes-sigs/gateway-api-inference-extension#2243
+        (
+            f"{VLLM}0.11.0",
+            f"{VLLM}0.10.2",
+            ("--compilation-config", "3"),
+            ("--compilation-config", "3"),
+            "gives --compilation-config a number",
+        ),
+        (
+            f"{VLLM}0.20.0",
+            f"{VLLM}0.20.0",
+            ("--enable-auto-tool-choice", "--tool-call-parser=hermes"),
+            ("--enable-auto-tool-choice",),
+            "writes --enable-auto-tool-choice without --tool-call-parser",
+        ),
+        (
+            f"{VLLM}0.20.0",
+            f"{VLLM}0.20.0",
+            ("--enable-log-outputs", "--enable-log-requests"),
+            ("--enable-log-outputs",),
+            "writes --enable-log-outputs without --enable-log-requests",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            (*EAGLE, "--attention-backend", "flashinfer"),
+            (*EAGLE, "--attention-backend", "flex_attention"),
+            "starts speculative decoding with the attention backend flex_attention",
+        ),
+        # sgl-project/sglang#9330
+        (
+            f"{SGLANG}0.5.1.post3",
+            f"{SGLANG}0.5.5",
+            (*EAGLE, *BACKENDS),
+            (*EAGLE, *BACKENDS),
+            "with different attention backends for prefill and decode",
+        ),
+        # sgl-project/sglang#9742
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            (*TREE, TOPK, PAGES, "--attention-backend=flashinfer"),
+            (*TREE, TOPK, PAGES, "--attention-backend=fa3"),
+            "writes --speculative-eagle-topk and --page-size above 1",
+        ),
+        (
+            f"{SGLANG}0.5.12",
+            f"{SGLANG}0.5.12",
+            (*TREE, TOPK, "--page-size=1", "--attention-backend=flashmla"),
+            (*TREE, TOPK, PAGES, "--attention-backend=flashmla"),
+            "writes --speculative-eagle-topk and --page-size above 1",
+        ),
+        (
+            f"{SGLANG}0.5.12",
+            f"{SGLANG}0.5.12",
+            (*TREE, "--speculative-eagle-topk=1", "--attention-backend=trtllm_mha"),
+            (*TREE, TOPK, "--attention-backend=trtllm_mha"),
+            "above 1 with the attention backend trtllm_mha",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            (*TREE, "--speculative-eagle-topk=1"),
+            TREE,
+            "writes --speculative-num-steps without --speculative-eagle-topk",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            EAGLE,
+            (*EAGLE, TOPK),
+            "without --speculative-num-steps, which SGLang refuses",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            ("--speculative-algorithm=NGRAM", "--pp-size=1"),
+            ("--speculative-algorithm=NGRAM", "--pp-size=2"),
+            "starts speculative decoding with a pipeline parallel size above 1",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            ("--dp-size=2", "--nnodes=2", "--enable-dp-attention"),
+            ("--dp-size=2", "--nnodes=2"),
+            "divides copies of the model among several nodes",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            ("--enable-dp-lm-head", "--enable-dp-attention"),
+            ("--enable-dp-lm-head",),
+            "writes --enable-dp-lm-head without --enable-dp-attention",
+        ),
+        (
+            f"{SGLANG}0.5.5",
+            f"{SGLANG}0.5.5",
+            ("--enable-hierarchical-cache",),
+            ("--enable-hierarchical-cache", "--disable-radix-cache"),
+            "writes --enable-hierarchical-cache and --disable-radix-cache",
+        ),
+    )
+)
+
+BESIDE = (
+    # llm-d/llm-d#1101
+    *(
+        Case(
+            "chart-program-refuses",
+            _served(part, modelCommand="custom", args=TWO),
+            _served(part, modelCommand="custom", args=ONE),
+            f"has {part}.parallelism.tensor 2, and a container with modelCommand custom",
+            ADVICE,
+            alongside=(),
+        )
+        for part in ("decode", "prefill")
+    ),
+    # vllm-project/vllm#20127, huggingface/inference-benchmarker#47
+    *(
+        Case(
+            "root-image-as-non-root",
+            _at_home(HF_HOME="/models"),
+            _at_home(VLLM_CACHE_ROOT="/vllm-workspace"),
+            "with a user of the project and the home /, into which it may not write",
+            ADVICE,
+            alongside=(other,),
+        )
+        for other in (PROJECT, ROUTE)
+    ),
+)
