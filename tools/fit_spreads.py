@@ -10,7 +10,7 @@ Then the ranges. Points are divided by kind of model, then load, engine and bits
 points; those of the parts that are too few are one part together. A range is the lowest and the highest time per token
 (measured by computed) and inverse of throughput of its points, without the outermost fortieth on each side, and at least one of ten and more;
 or what another point keeps in 95 % (Student's t, of the logarithms of the figures that are left), where that is wider, rounded
-outwards. A third of the points, drawn by a hash, and the set `slowed` are not used: `inside` counts those of their
+outwards. A third of the points, drawn by a hash, and the sets `slowed` and `last` are not used: `inside` counts those of their
 figures that the range holds.
 """
 

@@ -44,7 +44,7 @@ def try_services(
             tried.append((device, parallel, gpus, what))
         if shared and alone is not None:
             # All sizes are kept: which one others take too shows when pools are filled.
-            fitting = shares(first.gpu, kinds, need_bytes(need, serving, alone))
+            fitting = shares(first.gpu, kinds, need_bytes(need.model, serving, alone))
             parts = sorted(fitting, key=lambda share: share.part)
             parts = [share for share in parts if share.kind is not DeviceShare.WHOLE]
             tried += [(share, alone, float(share.part), share.label) for share in parts]

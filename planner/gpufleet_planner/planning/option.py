@@ -98,7 +98,7 @@ class Option:
         price = self.machine.micro_usd
         return None if price is None else price * self.machines
 
-    @property
+    @cached_property
     def part_micro_usd(self) -> float | None:
         """Per hour, the part of the machines it takes: what it costs where others take the rest."""
         return self.machine.part_micro_usd(self.devices, self.share.part)

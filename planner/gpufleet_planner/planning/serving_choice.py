@@ -68,18 +68,19 @@ def fitting_format(need: WorkloadNeed, device: Device) -> tuple[Serving, ...] | 
     return tuple(runnable)
 
 
-def need_bytes(need: WorkloadNeed, serving: Serving, parallel: Parallelism) -> int:
+@lru_cache(maxsize=4096)
+def need_bytes(model: Architecture, serving: Serving, parallel: Parallelism) -> int:
     """Memory of a replica's fullest GPU with margin: minimum for one sequence of maximum length."""
-    if not need.model.causal:
-        return embedding_ledger(need.model, serving, parallel).planning_bytes
-    return serving_ledger(need.model, replace(serving, batch=1), parallel).planning_bytes
+    if not model.causal:
+        return embedding_ledger(model, serving, parallel).planning_bytes
+    return serving_ledger(model, replace(serving, batch=1), parallel).planning_bytes
 
 
 def serve(
     need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism
 ) -> Reached | Miss:
     """Replicas that meet the target on such devices, or which limit breaks and by how much."""
-    least = need_bytes(need, serving, parallel)
+    least = need_bytes(need.model, serving, parallel)
     if least > device.usable_bytes:
         return Miss(
             "memory",
@@ -88,8 +89,7 @@ def serve(
         )
     if not need.model.causal:
         return _embed(need, serving, device, parallel, least)
-    unknown = not_known(need.model, serving.engine)
-    if unknown is not None:
+    if (unknown := not_known(need.model, serving.engine)) is not None:
         return Miss("not-known", f"whether {serving.engine} starts is not known: {unknown}")
     worst = need.confidence is Assurance.WORST
     cache = capacity(need.model, serving, device.usable_bytes, parallel, worst=worst)
