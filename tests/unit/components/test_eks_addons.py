@@ -155,11 +155,19 @@ def node_repair_findings(*pools: dict[str, Any]) -> list[tuple[str, str]]:
     ("pools", "codes"),
     [
         ([{"sharing": CUT}], [("node-repair-blind-with-mig", "pools[0].eks.nodeRepair")]),
+        (
+            [{}, *[{"sharing": CUT}] * 3],
+            [("node-repair-blind-with-mig", "pools[1].eks.nodeRepair")],
+        ),
         ([{"sharing": CUT, "eks": {"nodeRepair": True}}], []),
         ([{"sharing": CUT, "eks": {"nodeRepair": False}}], []),
         ([{}], []),
         (
             [{"nodes": {"min": 0, "max": 1}}],
+            [("node-repair-ends-only-node", "pools[0].eks.nodeRepair")],
+        ),
+        (
+            [{"nodes": {"min": 0, "max": 1}}] * 2,
             [("node-repair-ends-only-node", "pools[0].eks.nodeRepair")],
         ),
         ([{"nodes": {"min": 0, "max": 1}, "eks": {"nodeRepair": True}}], []),

@@ -58,9 +58,9 @@ def repair_config(pool: Pool) -> dict[str, Any]:
 
 
 def validate_node_repair(pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Limits of node repair, and its effects on pools that did not request it."""
+    """Limits of node repair, and what happens to nodes: one finding for all pools concerned."""
     made = [pool for pool in pools if pool.ownership is not Ownership.EXISTING and has_agent(pool)]
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
     repaired = [pool.name for pool in made if repairs(pool)]
     both = bool({pool.name for pool in ours} & set(repaired))
-    return _rules("repair", made=made, ours=ours if both else (), repaired=repaired)
+    return _rules("made", made=made, ours=ours if both else (), repaired=repaired)
