@@ -1,11 +1,11 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -57,26 +57,34 @@ def _keys(path: str) -> list[str]:
 _Steps = tuple[str | int, ...]
 
 
-def values_at(value: Any, path: str | Sequence[str]) -> list[tuple[_Steps, Any]]:
+def values_at(value: Any, path: str | tuple[str, ...]) -> list[tuple[_Steps, Any]]:
     """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list, `{}`
     each value of a mapping."""
     found: list[tuple[_Steps, Any]] = [((), value)]
-    for key in (_keys(path) if isinstance(path, str) else path) if path else ():
-        name, below = key.removesuffix("[]").removesuffix("{}"), list[tuple[_Steps, Any]]()
+    for name, entries in _parts(path):
+        below: list[tuple[_Steps, Any]] = []
         for steps, here in found:
-            held = as_mapping(here)
-            if held is None or name not in held:
+            if not is_mapping(here) or name not in here:
                 continue
-            if name == key:
-                below.append(((*steps, name), held[name]))
-                continue
-            of_list, of_mapping = as_list(held[name]), as_mapping(held[name])
-            entries = enumerate(of_list or ()) if key[-1] == "]" else (of_mapping or {}).items()
-            below += [((*steps, name, entry), one) for entry, one in entries]
+            held: Any = here[name]
+            if not entries:
+                below.append(((*steps, name), held))
+            elif entries == "[]" and is_list(held):
+                below += [((*steps, name, at), one) for at, one in enumerate(held)]
+            elif entries == "{}" and is_mapping(held):
+                below += [((*steps, name, key), one) for key, one in held.items()]
         if not below:
             return []
         found = below
     return found
+
+
+@lru_cache(maxsize=1000)
+def _parts(path: str | tuple[str, ...]) -> list[tuple[str, str]]:
+    """The keys of a path, each with `[]`, `{}` or nothing after it."""
+    keys = path.split(".") if isinstance(path, str) and path else path
+    names = [(key.removesuffix("[]").removesuffix("{}"), key) for key in keys]
+    return [(name, key[len(name) :]) for name, key in names]
 
 
 def at_steps(document: Any, steps: Iterable[str | int]) -> Any:

@@ -14,7 +14,7 @@ where its family has that rule. Configurations of programs are kinds of the vers
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from gpufleet.contract.programs.dra_cel_functions import cel, compiled, function
 from gpufleet.contract.programs.go_json import json_problem
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, visible
 from gpufleet.documents.paths import at_steps, values_at
-from gpufleet.documents.shapes import as_mapping
+from gpufleet.documents.shapes import as_mapping, is_list, is_mapping
 
 
 @cache
@@ -38,63 +38,37 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
-    about = _rows(str(document.get("apiVersion")), str(document.get("kind")))
-    written = _keys(document) if about else set[str]()
-    held: dict[str, list[tuple[tuple[str | int, ...], Any]]] = {}
-    contexts: dict[tuple[Any, ...], Any] = {}  # making one for CEL is slow
-    for row, path, needed in (one for one, keys in about if keys <= written):
-        if path not in held:
-            held[path] = values_at(document, path)
-        for steps, value in held[path]:
-            if not all(len(values_at(value, keys)) >= least for keys, least in needed):
-                continue
-            called = _called(row["rule"])
-            key = (id(value), "object" in row["rule"], *called)
-            if key not in contexts:
-                names = {"self": value, **({"object": document} if key[1] else {})}
-                contexts[key] = cel().Context(names, called)
-            if _is_refused(row["rule"], contexts[key]):
-                place = (*steps, *_there(value, row.get("path", "")))
-                by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                kinds = SchemaProblemKind
-                advice = kinds.REFUSED if {"since", "does"} & {*row} else kinds.CONDITION
-                what = kinds.REQUIRED if "needs" in row else advice
-                found = visible(document, place, at_steps(document, place))
-                message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
-                fix, code = row.get("fix"), row.get("code", "")
-                yield SchemaProblem(what, message, fix, place, found, code=code)
+    rows_by_path = _rows(str(document.get("apiVersion")), str(document.get("kind")))
+    for path, rows in rows_by_path.items():
+        for steps, value in values_at(document, path):
+            variables = {"self": value, "object": document}
+            for row, needed in rows:
+                if any(len(values_at(value, keys)) < least for keys, least in needed):
+                    continue
+                read = json.dumps(_part(variables, _read_by(row["rule"])))
+                if _is_refused(row["rule"], read):
+                    place = (*steps, *_there(value, row.get("path", "")))
+                    by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
+                    kinds = SchemaProblemKind
+                    advice = kinds.REFUSED if {"since", "does"} & {*row} else kinds.CONDITION
+                    what = kinds.REQUIRED if "needs" in row else advice
+                    found = visible(document, place, at_steps(document, place))
+                    says, does = row["says"].format(found=found), row.get("does", "refuses it")
+                    fix, code = row.get("fix"), row.get("code", "")
+                    yield SchemaProblem(what, f"{says}; {by} {does}", fix, place, found, code=code)
+
+
+_Needed = tuple[tuple[tuple[str, ...], int], ...]
 
 
 @cache
-def _called(rule: str) -> dict[str, Callable[..., Any]]:
-    own: dict[str, Callable[[str], bool]] = {"isJson": lambda text: json_problem(text) is None}
-    return functions(rule) | (own if "isJson" in rule else {})
-
-
-_Needed = tuple[tuple[Sequence[str], int], ...]
-_Row = tuple[Mapping[str, Any], str, _Needed]
-
-
-@cache
-def _rows(version: str, kind: str) -> Sequence[tuple[_Row, frozenset[str]]]:
-    """Each row and path for a kind, with what `_needed` has for it, and all keys of these paths."""
-    found: list[tuple[_Row, frozenset[str]]] = []
+def _rows(version: str, kind: str) -> Mapping[str, Sequence[tuple[Mapping[str, Any], _Needed]]]:
+    """Path -> the rows for a kind there, each with what `_needed` has for it."""
+    found: dict[str, list[tuple[Mapping[str, Any], _Needed]]] = {}
     for group in (version.rpartition("/")[0], version):
         for row in refusals().get(f"{group}/{kind}", ()):
-            needed = _needed(row["rule"])
             for path in row["at"]:
-                words = [*path.split("."), *(word for below, _ in needed for word in below)]
-                keys = frozenset(word.rstrip("[]{}") for word in words)
-                found.append(((row, path, needed), keys - {""}))
-    return found
-
-
-def _keys(value: Any) -> set[str]:
-    """The keys of all mappings in a value."""
-    found: set[str] = set(as_mapping(value) or ())
-    for one in value.values() if found else value:
-        if type(one) in (dict, list):
-            found |= _keys(one)
+                found.setdefault(path, []).append((row, _needed(row["rule"])))
     return found
 
 
@@ -124,20 +98,58 @@ def _needed(rule: str) -> _Needed:
     found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
     of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
     return tuple(
-        ([f"{one['two']}[]"], 2)
+        ((f"{one['two']}[]",), 2)
         if one["two"]
-        else ([*one["map"].split(".")[1:], one["key"]], 1)
+        else ((*one["map"].split(".")[1:], one["key"]), 1)
         if one["key"]
-        else ("[].".join(filter(None, path)).split("."), 1)
+        else (tuple("[].".join(filter(None, path)).split(".")), 1)
         for one, path in zip(found, of_lists, strict=True)
     )
 
 
-def _is_refused(rule: str, context: Any) -> bool:
+@lru_cache(maxsize=4096)
+def _is_refused(rule: str, variables: str) -> bool:
+    """Whether an expression is false of the variables, in JSON. Containers of one repository repeat
+    most of what a rule reads, and to convert values for CEL is slow."""
+    own: dict[str, Callable[[str], bool]] = {"isJson": lambda text: json_problem(text) is None}
+    called = functions(rule) | (own if "isJson" in rule else {})
+    context = cel().Context(json.loads(variables), called)
     try:
         return compiled(rule).execute(context) is False
     except (KeyError, RuntimeError, TypeError, ValueError):
         return False
+
+
+_VARIABLE = re.compile(r"(has\()?(?<![\w.])(self|object)((?:\.\w+|\[0\])*)([()]?)")
+
+
+@cache
+def _read_by(rule: str) -> dict[str, Any]:
+    """The variables and keys that an expression reads, each with the keys below it. Nothing is
+    below what is read as a whole; None: whether it is there is read, not the value."""
+    whole: dict[tuple[str, ...], bool] = {}
+    for asked, name, keys, after in _VARIABLE.findall(rule):
+        path = (name, *re.findall(r"\w+|\[0\]", keys)[: -1 if after == "(" else None])
+        whole[path] = whole.get(path, False) or not (asked and after == ")")
+    read: dict[str, Any] = {}
+    for path in sorted(whole, key=len, reverse=True):
+        if not any(whole.get(path[:length]) for length in range(1, len(path))):
+            here = read
+            for key in path[:-1]:
+                here = here.setdefault(key, {})
+            here.setdefault(path[-1], {} if whole[path] else None)
+    return read
+
+
+def _part(value: Any, read: Mapping[str, Any] | None) -> Any:
+    """What an expression reads of a value."""
+    if read is None:
+        return True
+    if is_list(value) and "[0]" in read:
+        return [_part(one, read["[0]"]) for one in value[:1]]
+    if not read or not is_mapping(value):
+        return value
+    return {key: _part(value[key], below) for key, below in read.items() if key in value}
 
 
 def _there(value: Any, path: str) -> Iterator[str]:
