@@ -38,8 +38,8 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
-    rows_by_path = _rows(str(document.get("apiVersion")), str(document.get("kind")))
-    for path, rows in rows_by_path.items():
+    version, kind = str(document.get("apiVersion")), str(document.get("kind"))
+    for path, rows in _rows(version, kind).items():
         for steps, value in values_at(document, path):
             variables = {"self": value, "object": document}
             for row, needed in rows:

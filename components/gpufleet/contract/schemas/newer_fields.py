@@ -6,7 +6,6 @@ feature gate hides until a later version counts from the version whose API has i
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -19,14 +18,9 @@ _FIELDS = "kubernetes-fields"
 Steps = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NewerField:
-    """A field or a value of it, with the minor version that introduced it."""
-
-    steps: Steps
-    value: object
-    """None if the field itself is new."""
-    since: tuple[int, ...]
+NewerField = tuple[Steps, object, tuple[int, ...]]
+"""Steps of a field, its value (None if the field itself is new), and the minor version that
+introduced the field or the value."""
 
 
 def newer_fields(document: Any) -> tuple[NewerField, ...]:
@@ -41,21 +35,15 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
 def newer_problems(document: Any, cluster: tuple[int, ...]) -> Iterator[SchemaProblem]:
     """The fields that a cluster of a minor version does not have."""
     has = ".".join(map(str, cluster))
-    for one in newer_fields(document):
-        if cluster[:2] >= one.since:
+    for steps, written, introduced in newer_fields(document):
+        if cluster[:2] >= introduced:
             continue
-        since, name = ".".join(map(str, one.since)), one.steps[-1]
-        value = None if one.value is None else visible(document, one.steps, one.value)
-        what = f"{name}" if one.value is None else f"{name}: {value or 'this value'}"
+        since, name = ".".join(map(str, introduced)), steps[-1]
+        value = None if written is None else visible(document, steps, written)
+        what = f"{name}" if written is None else f"{name}: {value or 'this value'}"
         message = f"{what} came with Kubernetes {since}, the cluster has {has}"
-        yield SchemaProblem(
-            SchemaProblemKind.UNKNOWN,
-            message,
-            f"remove it, or use Kubernetes {since} or newer",
-            one.steps,
-            value,
-            since,
-        )
+        fix = f"remove it, or use Kubernetes {since} or newer"
+        yield SchemaProblem(SchemaProblemKind.UNKNOWN, message, fix, steps, value, since)
 
 
 def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[NewerField]:
@@ -74,9 +62,9 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
         if inner is None:
             continue
         if key in fields:
-            yield NewerField(at, None, numbers(fields[key]))
+            yield at, None, numbers(fields[key])
         elif isinstance(inner, str) and inner in values.get(key, {}):
-            yield NewerField(at, inner, numbers(values[key][inner]))
+            yield at, inner, numbers(values[key][inner])
         child = known.get(key, schema.get("additionalProperties"))
         if isinstance(child, dict) and isinstance(inner, (dict, list)):
             yield from _below(cast("Mapping[str, Any]", child), inner, at)

@@ -266,9 +266,7 @@ def _problems(
     elif name in ("Custom", "UniqueItems"):
         key = cast("Any", kind).message if name == "Custom" else "one value"
         message = f"{field_name(steps)} has two entries with {key}"
-        yield SchemaProblem(
-            SchemaProblemKind.REPEATED, message, "keep one of them", steps, None, None
-        )
+        yield SchemaProblem(SchemaProblemKind.REPEATED, message, "keep one of them", steps)
     else:
         message = f"fields of {field_name(steps)} do not fit each other ({error.kind.name})"
         yield SchemaProblem(SchemaProblemKind.CONDITION, message, None, steps, None, None)
@@ -278,15 +276,9 @@ def _unknown(
     steps: tuple[str | int, ...], keys: Iterable[str], known: tuple[str, ...]
 ) -> Iterator[SchemaProblem]:
     for key in keys:
-        yield SchemaProblem(
-            SchemaProblemKind.UNKNOWN,
-            f"there is no field {key} in {field_name(steps)}",
-            unknown_fix(key, known),
-            (*steps, key),
-            key,
-            None,
-            known,
-        )
+        message, fix = f"there is no field {key} in {field_name(steps)}", unknown_fix(key, known)
+        what, place = SchemaProblemKind.UNKNOWN, (*steps, key)
+        yield SchemaProblem(what, message, fix, place, key, None, known)
 
 
 def _required(steps: tuple[str | int, ...], key: str) -> SchemaProblem:
