@@ -61,7 +61,22 @@ def _node_class(data: str) -> Thing:
     return of_kind("EC2NodeClass", "karpenter.k8s.aws/v1", "gpu", spec)
 
 
+def _monitor(port: str) -> Thing:
+    spec = {"selector": {"matchLabels": {"app": "nvidia-dcgm-exporter"}}}
+    spec |= {"endpoints": [{"port": port}], "namespaceSelector": {"matchNames": ["gpu-operator"]}}
+    return of_kind("ServiceMonitor", "monitoring.coreos.com/v1", "gpus", spec, namespace="a")
+
+
 CASES = (
+    # fdaniel-alvarez-dev/production-gpu-platform-eks: monitoring/dcgm-servicemonitor.yaml
+    Case(
+        "port-name-absent",
+        _monitor("gpu-metrics"),
+        _monitor("metrics"),
+        "names the port metrics, and the Service of the GPU Operator's exporter has one",
+        ADVICE,
+        alongside=(),
+    ),
     # Akarshanagoud/llm-inference-monitoring deploy/k8s/vllm.yaml
     Case(
         "gated-model-without-token",
