@@ -61,14 +61,9 @@ def command(
     found: MirrorList | None = None
     if compiled.fleet is not None and compiled.deployable:
         if tool == "skopeo" and compiled.fleet.spec.addons.images.registry is None:
-            findings.append(
-                error(
-                    "mirror-registry-missing",
-                    REGISTRY,
-                    "skopeo copies to a registry, and none is declared",
-                    f"write `{REGISTRY}: registry.example.com/mirror`",
-                )
-            )
+            what = "skopeo copies to a registry, and none is declared"
+            fix = f"write `{REGISTRY}: registry.example.com/mirror`"
+            findings.append(error("mirror-registry-missing", REGISTRY, what, fix))
         if not has_errors(findings):
             found = mirror_list(compiled.fleet, node_os)
     print_findings(findings)

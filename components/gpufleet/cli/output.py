@@ -18,6 +18,7 @@ from gpufleet.messages import json_text, message, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+NARROWEST = 64
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -79,10 +80,13 @@ format_option = options(__file__, "format")
 
 
 def table_console() -> "Console":
-    """A console for tables: as wide as the terminal, or wide enough for whole names in a pipe."""
+    """A console for tables: as wide as the terminal, or wide enough for whole names in a pipe. A
+    terminal below `NARROWEST` wraps the lines of a table: rich would leave figures out."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 180)
+    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 180)
+    console.width = max(console.width, NARROWEST)
+    return console
 
 
 def print_json(document: object) -> None:

@@ -1,6 +1,7 @@
 """`gpufleet compile`: the table for people, and a JSON document whose keys programs rely on."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,12 @@ def test_what_the_targets_cannot_hold_is_said_too() -> None:
     scaled = SPEC.replace("cluster: {name: ml, region: us-east-1}", old)
     given = scaled.replace("nodes:", "provisioner: clusterAutoscaler, nodes:")
     assert "cluster-autoscaler-version-unknown" in run("-", given=given).stderr
+
+
+def test_a_narrow_terminal_leaves_no_figure_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    narrow = run(STACK_FILE).stdout
+    assert "…" not in narrow
+    monkeypatch.delenv("COLUMNS")
+    for figure in re.findall(r"\d+\.\d\d", run(STACK_FILE).stdout):
+        assert figure in narrow

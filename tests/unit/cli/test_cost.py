@@ -165,7 +165,7 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path) -> None:
         ("hello", "neither the JSON of a range query nor lines"),
         ("{}", "no `data.result`"),
         ("[1]", "no `data.result`"),
-        ("[" * 100_000, "nested too deep"),
+        ("[" * 100_000, "nested deeper"),
         (
             '{"data": {"result": [{"metric": {}, "value": [1, "1"]}]}}',
             "the answer of an instant query",
