@@ -67,7 +67,46 @@ def _monitor(port: str) -> Thing:
     return of_kind("ServiceMonitor", "monitoring.coreos.com/v1", "gpus", spec, namespace="a")
 
 
+def _nim(metric: dict[str, Any]) -> Thing:
+    spec: dict[str, Any] = {
+        "image": {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.8"},
+        "authSecret": "ngc",
+        "storage": {"nimCache": {"name": "llama"}},
+        "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": "12", "memory": "32Gi"}},
+        "scale": {
+            "enabled": True,
+            "hpa": {"minReplicas": 1, "maxReplicas": 3, "metrics": [metric]},
+        },
+        "expose": {"service": {"type": "ClusterIP", "port": 8000}},
+    }
+    return of_kind("NIMService", "apps.nvidia.com/v1alpha1", "llama", spec, namespace="ml")
+
+
 CASES = (
+    # NVIDIA/k8s-nim-operator config/samples/nim/serving/kserve/standard/llm.yaml
+    Case(
+        "nim-scaled-by-cpu",
+        _nim(
+            {
+                "type": "Pods",
+                "pods": {
+                    "metric": {"name": "num_requests_waiting"},
+                    "target": {"type": "AverageValue", "averageValue": "4"},
+                },
+            }
+        ),
+        _nim(
+            {
+                "type": "Resource",
+                "resource": {
+                    "name": "cpu",
+                    "target": {"type": "Utilization", "averageUtilization": 80},
+                },
+            }
+        ),
+        "scales a server with GPUs by CPU or memory alone",
+        ADVICE,
+    ),
     # fdaniel-alvarez-dev/production-gpu-platform-eks: monitoring/dcgm-servicemonitor.yaml
     Case(
         "port-name-absent",
