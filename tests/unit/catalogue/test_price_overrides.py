@@ -90,8 +90,8 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("", "overlay-unreadable", "is no mapping of tables"),
-        ("- a", "overlay-unreadable", "is no mapping of tables"),
+        ("", "overlay-unreadable", "is not a mapping of tables"),
+        ("- a", "overlay-unreadable", "is not a mapping of tables"),
         ("date: 2026-11-20\nprices: {a: 1}", "overlay-shape", "prices must be a list of rows"),
         ("a: b: c", "overlay-unreadable", "a `:` is not allowed here"),
         ("\t- x", "overlay-unreadable", "cannot be read: line 1"),
