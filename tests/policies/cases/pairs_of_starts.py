@@ -106,6 +106,7 @@ CASES = (
         ),
         "scales a server with GPUs by CPU or memory alone",
         ADVICE,
+        alongside=(),
     ),
     # fdaniel-alvarez-dev/production-gpu-platform-eks: monitoring/dcgm-servicemonitor.yaml
     Case(
