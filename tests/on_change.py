@@ -276,6 +276,9 @@ ON_CHANGE: dict[str, Rested] = {
     "unit/test_testing_page.py": Rested(
         ("gpufleet/testing.py", "docs/test-your-program.md"), "unit/components/test_component.py"
     ),
+    "unit/render/test_platforms.py::test_the_page_is_what_the_renderers_say": Rested(
+        (*FLEETS, "docs/platforms.md", "tests/unit/render/"), "unit/render/test_platforms.py"
+    ),
     "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
 }
