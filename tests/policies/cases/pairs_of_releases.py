@@ -15,6 +15,7 @@ TOOLKIT = "nvidia.com/gpu.deploy.container-toolkit"
 SPARK = node("spark-1", {**GPU, "nvidia.com/gpu.product": "NVIDIA-GB10"})
 TALOS = node("talos-1", image="Talos (v1.12.6)")
 OLD_DRIVER = node(labels={**GPU, "nvidia.com/cuda.driver-version.major": "550"})
+RELEASE = "feature.node.kubernetes.io/system-os_release.VERSION_ID"
 MEMORY = 'metadata.annotations."nvidia.com/gpumem"'
 CHOICE = '"nvidia.com/use-gpuuuid"'
 CHOSEN = f"spec.template.metadata.annotations.{CHOICE}"
@@ -64,6 +65,10 @@ def sentinel(values: dict[str, Any]) -> Thing:
 
 def on_node(good: Thing, bad: Thing, found: str, *beside: Thing) -> Case:
     return Case("release-fails-on-node", good, bad, found, ADVICE, alongside=beside)
+
+
+def with_system(name: str, version: str) -> Thing:
+    return node(name, {**GPU, "nvidia.com/gpu.deploy.driver": "true", RELEASE: version})
 
 
 def in_values(good: Thing, bad: Thing, found: str) -> Case:
@@ -296,5 +301,12 @@ CASES = (
             {"node-drainer": {"userNamespaces": [{"name": "a", "partialDrainEnabled": True}]}}
         ),
         "has partialDrainEnabled below a namespace",
+    ),
+    on_node(
+        operator("v26.3.3", {"driver": {"nvidiaDriverCRD": {"enabled": True}}}),
+        operator("v26.3.3", {}),
+        "is for nodes of one operating system version, and Node gpu-1 runs 22.04 and Node gpu-2",
+        with_system("gpu-1", "22.04"),
+        with_system("gpu-2", "24.04"),
     ),
 )

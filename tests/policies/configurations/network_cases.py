@@ -48,6 +48,7 @@ NETWORK_OPERATOR: list[CaseRow] = [
     ("nic-policy-prefix", _nic("sriovDevicePlugin: {" + IMAGE + """, config: '{"resourceList": [{"resourceName": "ib", "resourcePrefix": "rdma", "selectors": {"vendors": ["15b3"]}}]}'}"""), GOOD_OFED, {}),
     ("nic-policy-telemetry-config", _nic(f"docaTelemetryService: {{{IMAGE}, config: {{fromConfigMap: A_B}}}}"), _nic(f"docaTelemetryService: {{{IMAGE}, config: {{fromConfigMap: a-b}}}}"), {}),
     ("nic-node-policy-name", _nic("", "n" * 31, "NicNodePolicy"), _nic("", "n" * 30, "NicNodePolicy"), {}),
+    ("nic-node-policy-label", _nic(f"sriovDevicePlugin: {{{IMAGE}, version: network-operator-v26.4.0}}", "n" * 27, "NicNodePolicy"), _nic(f"sriovDevicePlugin: {{{IMAGE}, version: network-operator-v26.4.0}}", "n" * 26, "NicNodePolicy"), {}),
     ("nic-node-policy-section-twice", several(GOOD_OFED, GOOD_OFED.replace("NicClusterPolicy", "NicNodePolicy")), GOOD_OFED, {}),
     ("nic-node-policy-overlap", several(_nic("", "a", "NicNodePolicy"), _nic("", "b", "NicNodePolicy")), several(_nic("nodeSelector: {a: b}", "a", "NicNodePolicy"), _nic("nodeSelector: {a: c}", "b", "NicNodePolicy")), {}),
     ("host-device-network-name", _nic("resourceName: 'a!'", "x", "HostDeviceNetwork"), _nic("resourceName: host-dev", "x", "HostDeviceNetwork"), {}),
