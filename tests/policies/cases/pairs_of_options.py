@@ -4,9 +4,9 @@ argument parsers, and what its chart and its node leave out."""
 from typing import Any
 
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import of_kind, release
+from tests.policies.cases.pair_objects import node, of_kind, release
 from tests.policies.cases.pairs_of_servers import ADVICE, SGLANG, VLLM, server
-from tests.policies.cases.workloads import CONTAINER, SHARED_MEMORY, deployment
+from tests.policies.cases.workloads import CONTAINER, SHARED_MEMORY, deployment, job
 
 EAGLE = ("--speculative-algorithm", "EAGLE")
 TREE = (*EAGLE, "--speculative-num-steps=3", "--speculative-num-draft-tokens=4")
@@ -34,6 +34,16 @@ def _at_home(**env: str) -> Thing:
     named = [{"name": name, "value": value} for name, value in env.items()]
     image = {f"{CONTAINER}.image": f"{VLLM}0.9.1", f"{CONTAINER}.env": named}
     return deployment({"metadata.namespace": "ml", **image, **SHARED_MEMORY})
+
+
+def _embeds(tag: str) -> Thing:
+    image = f"ghcr.io/huggingface/text-embeddings-inference:{tag}"
+    return job({f"{CONTAINER}.image": image})
+
+
+def _capable(major: str, minor: str) -> Thing:
+    named = {"nvidia.com/gpu.compute.major": major, "nvidia.com/gpu.compute.minor": minor}
+    return node(labels={"nvidia.com/gpu.present": "true", **named})
 
 
 TWO = ["vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2"]
@@ -186,5 +196,27 @@ BESIDE = (
             alongside=(other,),
         )
         for other in (PROJECT, ROUTE)
+    ),
+    # huggingface/text-embeddings-inference#640 and #652
+    *(
+        Case(
+            "device-of-no-node",
+            _embeds(good),
+            _embeds(bad),
+            f"built for compute capability {built}, and Node gpu-1 has {major}.{minor}",
+            ADVICE,
+            alongside=(_capable(major, minor),),
+        )
+        for good, bad, built, major, minor in (
+            ("1.7", "turing-1.7", "7.5", "8", "0"),
+            ("hopper-1.7", "1.7", "8.0", "9", "0"),
+            ("hopper-1.7", "86-1.7", "8.6", "9", "0"),
+            ("hopper-1.7", "89-1.7", "8.9", "9", "0"),
+            ("89-1.7", "hopper-1.7", "9.0", "8", "9"),
+            ("120-1.9", "hopper-1.7", "9.0", "12", "0"),
+            ("hopper-1.9", "100-1.9", "10.0", "9", "0"),
+            ("100-1.9", "120-1.9", "12.0", "10", "0"),
+            ("cuda-1.9", "cuda-1.7", "7.5, 8.x and 9.0", "12", "0"),
+        )
     ),
 )
