@@ -6,14 +6,18 @@ Expected: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go`; k8s-nim-o
 
 import copy
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
+from gpufleet.contract.programs.go_json import json_problem
 from gpufleet.contract.schemas.gpu_refusals import refusals, refused_by_code
 from gpufleet.contract.schemas.problems import SchemaProblemKind
 from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.documents.paths import values_at
 from tests.reading import yaml_data
 
 DEPLOYMENT = """
@@ -158,6 +162,35 @@ def test_what_an_operator_refuses(case: tuple[str, str, dict[str, Any]]) -> None
     says, name, changes = case
     (problem,) = schema_problems(edited(name, changes))
     assert says in problem.message
+
+
+def is_json(text: str) -> bool:
+    return json_problem(text) is None
+
+
+def refused_with_whole_objects(document: Any) -> Iterator[str]:
+    """The first words of each row about an object whose expression is false of the whole object."""
+    called = {**functions(), "isJson": is_json}
+    version, kind = document["apiVersion"], document["kind"]
+    names = (f"{group}/{kind}" for group in (version.rpartition("/")[0], version))
+    for row in (row for name in names for row in refusals().get(name, ())):
+        for path in row["at"]:
+            for _, value in values_at(document, path):
+                context = cel().Context({"self": value, "object": document}, called)
+                try:
+                    if compiled(row["rule"]).execute(context) is False:
+                        yield row["says"].partition("{")[0]
+                except (KeyError, RuntimeError, TypeError, ValueError):
+                    continue
+
+
+@pytest.mark.parametrize("case", [*OTHERS["refused"], *(("", *one) for one in OTHERS["also"])])
+def test_a_rule_gets_all_that_it_reads(case: tuple[str, str, dict[str, Any]]) -> None:
+    document = edited(*case[1:])
+    messages = sorted(one.message for one in refused_by_code(document))
+    expected = sorted(refused_with_whole_objects(document))
+    assert len(messages) == len(expected)
+    assert all(a.startswith(b) for a, b in zip(messages, expected, strict=True))
 
 
 def test_each_refusal_has_a_case_and_a_source() -> None:
