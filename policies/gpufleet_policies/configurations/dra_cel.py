@@ -45,8 +45,7 @@ def validate_selector(
     if len(expression) > _LONGEST:
         report.say("dra-cel-invalid", path, limit=_LONGEST, expression=len(expression))
         return
-    program = _compiled(expression, path, report)
-    if program is None or not _literals_are_fine(expression, path, report):
+    if not _compiles(expression, path, report) or not _literals_are_fine(expression, path, report):
         return
     kind = CLASSES.get(device_class or "")
     about = kind is not None or DRIVER in expression
@@ -58,24 +57,25 @@ def validate_selector(
         report.say("dra-cel-matches-nothing/gpu", path, value=expression, gpu=gpu, what=what)
         return
     if not about:
-        _evaluate_names(program, expression, path, report)
-    elif _evaluates(program, expression, candidates, kind, path, report):
-        _validate_matches(program, expression, candidates, path, report)
+        _evaluate_names(expression, path, report)
+    elif _evaluates(expression, candidates, kind, path, report):
+        _validate_matches(expression, candidates, path, report)
 
 
-def _compiled(expression: str, path: str, report: CheckReport) -> Any:
+def _compiles(expression: str, path: str, report: CheckReport) -> bool:
     try:
-        return compiled(expression)
+        compiled(expression)
     except ValueError as problem:
         text = str(problem)
         if "unsupported syntax" in text and "token recognition" not in text:
             _not_judged(path, "it uses optional fields or quoted identifiers", report)
-            return None
+            return False
         found = re.search(r"<input>:(\d+):(\d+): ([^\n]*)", text)
         where = f"line {found[1]}, column {found[2]}: {found[3]}" if found else text
         bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
         report.apply("dra syntax", path, expression=expression, bare=bare, where=where)
-        return None
+        return False
+    return True
 
 
 def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
@@ -91,7 +91,6 @@ def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
 
 
 def _evaluates(
-    program: Any,
     expression: str,
     candidates: Sequence[DraDevice],
     kind: str | None,
@@ -102,7 +101,7 @@ def _evaluates(
     problems: list[Exception] = []
     for device in candidates:
         try:
-            value = evaluated(program, device.variable(everything=True))
+            value = evaluated(expression, device.variable(everything=True))
         except (KeyError, RuntimeError, TypeError, ValueError) as problem:
             problems.append(problem)
             continue
@@ -158,10 +157,10 @@ def _report_key(
     )
 
 
-def _evaluate_names(program: Any, expression: str, path: str, report: CheckReport) -> None:
+def _evaluate_names(expression: str, path: str, report: CheckReport) -> None:
     """For devices of other drivers only undeclared names are reported."""
     try:
-        evaluated(program, devices()[0].variable(everything=True))
+        evaluated(expression, devices()[0].variable(everything=True))
     except RuntimeError as problem:
         _evaluate_undefined(str(problem), expression, path, report)
     except (KeyError, TypeError, ValueError):
@@ -190,7 +189,6 @@ def _misspelt(name: str) -> dict[str, str]:
 
 
 def _validate_matches(
-    program: Any,
     expression: str,
     candidates: Sequence[DraDevice],
     path: str,
@@ -202,7 +200,7 @@ def _validate_matches(
         return
     for device in candidates:
         try:
-            if evaluated(program, device.variable(everything=False)):
+            if evaluated(expression, device.variable(everything=False)):
                 return
         except KeyError as problem:
             if str(problem.args[0]) not in _FROM_THE_GPU:
@@ -213,7 +211,7 @@ def _validate_matches(
             ValueError,
         ):  # reported by _evaluates where no device can be evaluated
             continue
-    depends = {name for name in _FROM_THE_GPU if _depends(program, candidates, name)}
+    depends = {name for name in _FROM_THE_GPU if _depends(expression, candidates, name)}
     if depends == {"profile"}:
         profiles = sorted({str(d.known["profile"]) for d in candidates if "profile" in d.known})
         wanted = re.findall(r"profile\s*==\s*['\"]([^'\"]*)['\"]", expression)
@@ -240,12 +238,12 @@ def _whose(candidates: Sequence[DraDevice]) -> str:
     return f"no {keys.pop()}" if len(keys) == 1 else "no GPU of the catalogue"
 
 
-def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
+def _depends(expression: str, candidates: Sequence[DraDevice], name: str) -> bool:
     for device in candidates:
         if name not in device.known:
             continue
         try:
-            evaluated(program, device.variable(everything=False, without=name))
+            evaluated(expression, device.variable(everything=False, without=name))
         except KeyError as problem:
             return problem.args[0] == name
         except (RuntimeError, TypeError, ValueError):  # no result for this device

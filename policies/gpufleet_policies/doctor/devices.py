@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from gpufleet.contract.programs.dra_cel_functions import compiled, evaluated
+from gpufleet.contract.programs.dra_cel_functions import evaluated
 from gpufleet.documents.paths import mapping_at, text_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
@@ -116,7 +116,7 @@ def _expressions(holder: Mapping[str, Any]) -> tuple[str, ...]:
 def matches(expression: str, variable: Mapping[str, Any]) -> bool | None:
     """Whether an expression is true of a device; None where this reader cannot tell."""
     try:
-        answer = evaluated(compiled(expression), variable)
+        answer = evaluated(expression, variable)
     except KeyError:
         return False  # an attribute that the device does not have: the allocator refuses it as well
     except (RuntimeError, TypeError, ValueError):

@@ -72,10 +72,10 @@ def compiled(expression: str) -> Any:
     return cel().compile(expression)
 
 
-def evaluated(program: Any, device: Mapping[str, Any]) -> Any:
-    """The result of a program for a device. Raises KeyError for an attribute that the device lacks,
-    RuntimeError, TypeError or ValueError for expressions that this reader cannot evaluate."""
-    return program.execute(cel().Context({"device": device}, functions()))
+def evaluated(expression: str, device: Mapping[str, Any]) -> Any:
+    """The result of an expression for a device. Raises KeyError for an attribute that the device
+    lacks, RuntimeError, TypeError or ValueError for expressions that cannot be evaluated here."""
+    return compiled(expression).execute(cel().Context({"device": device}, functions(expression)))
 
 
 def _find(text: str, pattern: str) -> str:
