@@ -248,8 +248,8 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
                 held = name == "default" or (here is _MISSING) is value
             else:
                 other = at.at(value["at"]) if is_mapping(value) and at is not None else value
-                if other is UNKNOWN or other is _MISSING:
-                    return None if other is UNKNOWN else False
+                if other is _MISSING or holds_unknown([other]):
+                    return False if other is _MISSING else None
                 held = HOLDS[name](here, other) if here is not _MISSING else name == "not"
             if not held:
                 return False
