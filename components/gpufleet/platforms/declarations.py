@@ -1,5 +1,6 @@
 """The fleet of one cluster from the declarations of an add-on."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -50,9 +51,10 @@ def compiled_declarations(
         },
         at=looked_at(component),
     )
+    findings = in_own_words(names, result.findings)
     if result.fleet is None or not result.deployable:
-        refuse(component, in_own_words(names, result.findings))
-    return result.fleet
+        refuse(component, findings)
+    return replace(result.fleet, findings=tuple(findings))
 
 
 POOL = "pool"
@@ -62,7 +64,8 @@ POOL = "pool"
 def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys: str) -> Fleet:
     """The fleet of one pool, of a component's arguments `pool`, `catalogue` and `keys`.
 
-    Raises InvalidArgumentsError with every finding when one is an error.
+    Its findings are those about arguments that are given: add-ons and queues may be of another
+    component. Raises InvalidArgumentsError with every finding when one is an error.
     """
     kept = {key: given[key] for key in ("catalogue", *keys) if key in given}
     declared = {**kept, "platform": platform, "pools": [given["pool"]]}
@@ -78,4 +81,5 @@ def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys
             found=pool.ownership.value,
         )
         refuse(component, [found])
-    return replace(fleet, pools=(pool,))
+    own = tuple(one for one in fleet.findings if re.split(r"\W", one.path)[0] in given)
+    return replace(fleet, pools=(pool,), findings=own)

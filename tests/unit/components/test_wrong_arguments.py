@@ -11,6 +11,7 @@ import pytest
 import gpufleet
 from gpufleet.components_base.inputs import InvalidArgumentsError, to_camel
 from gpufleet.findings import Severity
+from tests.unit.components.openshift_pools import CHAT
 from tests.unit.components.valid_arguments import POOL, SMALL, VALID
 
 VALUES: dict[str, Callable[[], Any]] = {
@@ -125,3 +126,42 @@ def test_an_error_names_the_argument(component: str, changed: dict[str, Any], pa
     errors = [one for one in refused.value.findings if one.severity is Severity.ERROR]
     assert [one.path for one in errors] == [path]
     assert not any("pools[0]" in str(one) or "cluster." in str(one) for one in errors)
+
+
+ALIGNED = {"kubelet": {"topologyManager": "singleNumaNode"}}
+"""Without `cpuManager`, of which compile warns."""
+UNFINISHED = {"sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 3, "3g.40gb": 1}}]}}}
+WARNED: dict[str, tuple[dict[str, Any], str]] = {
+    "EksGpuNodeGroup": (ALIGNED, "kubelet.topologyManager"),
+    "GkeGpuNodePool": (ALIGNED, "kubelet.topologyManager"),
+    "KarpenterGpuNodePool": (ALIGNED, "kubelet.topologyManager"),
+    "OpenShiftGpuMachineSet": (
+        {**ALIGNED, "openshift": {**CHAT["openshift"], "machineConfig": {}}},
+        "kubelet.topologyManager",
+    ),
+    "SimulatedGpuNodePool": (ALIGNED, "kubelet.topologyManager"),
+    "VsphereGpuNodeGroup": (UNFINISHED, "sharing.mig.layouts[0].devices"),
+}
+
+
+@pytest.mark.parametrize("component", [name for name, args in VALID.items() if "pool" in args])
+def test_what_was_found_about_a_pool_alone_is_printed(run: Any, component: str) -> None:
+    args, (more, path) = copy.deepcopy(VALID[component]), WARNED[component]
+    args["pool"] = {**args["pool"], **more}
+    warned = run(lambda: getattr(gpufleet, component)("one", args)).warnings
+    assert [text for text in warned if f": pool.{path}: " in text]
+
+
+QUEUED = {"pool": {**POOL, "capacity": [{"queued": {"maxRunDuration": "2d"}}]}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "codes"), [(QUEUED, []), ({"region": "us-east9"}, ["region-unknown"])]
+)
+def test_of_the_cluster_only_arguments_are_named(
+    run: Any, changed: dict[str, Any], codes: list[str]
+) -> None:
+    """The queues may be another component's."""
+    args: Any = {**copy.deepcopy(VALID["GkeGpuNodePool"]), **changed}
+    warned = run(lambda: gpufleet.GkeGpuNodePool("one", args)).warnings
+    assert [text.partition(":")[0] for text in warned] == codes

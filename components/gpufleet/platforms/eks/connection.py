@@ -65,13 +65,14 @@ def eks_connection(given: Mapping[str, Any], fleet: Fleet) -> EksConnection:
 
 def declared_eks_pool(
     component: str, args: EksPoolArgs, **defaults: str
-) -> tuple[Pool, EksConnection]:
-    """The pool in a component's arguments, by itself. Raises InvalidArgumentsError with every
-    finding. `defaults` are fields of the FleetSpec."""
+) -> tuple[Pool, EksConnection, Sequence[Finding]]:
+    """The pool in a component's arguments, by itself, and what was found about it. Raises
+    InvalidArgumentsError with every finding when one is an error. `defaults` are fields of the
+    FleetSpec."""
     given = {"namePrefix": DEFAULT_PREFIX, **declared(component, EksPoolArgs, args)}
     keys = ("region", "kubernetesVersion", "environment", "namePrefix", "tags", *defaults)
     fleet = compiled_pool(component, "eks", {**given, **defaults}, *keys)
-    return fleet.pools[0], eks_connection(given, fleet)
+    return fleet.pools[0], eks_connection(given, fleet), fleet.findings
 
 
 def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:

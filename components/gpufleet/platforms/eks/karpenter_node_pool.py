@@ -9,10 +9,8 @@ import pulumi
 
 from gpufleet.arguments.wired_components import EksPoolArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
-from gpufleet.components_base.component import GpuPoolComponent, Options
+from gpufleet.components_base.component import GpuPoolComponent, Options, accepted
 from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import has_errors
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.eks.connection import (
     cluster_access,
@@ -94,12 +92,10 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
 
 
 def _planned(component: str, args: EksPoolArgs) -> KarpenterPoolPlan:
-    pool, connection = declared_eks_pool(component, args, provisioner="karpenter")
+    pool, connection, found = declared_eks_pool(component, args, provisioner="karpenter")
     validate_provisioner(component, pool, (Provisioner.KARPENTER, Provisioner.AUTO_MODE))
     plan, findings = karpenter_pool_plan(pool, connection)
-    if has_errors(findings):
-        refuse(component, findings)
-    return plan
+    return replace(plan, warnings=accepted(component, [*found, *findings]))
 
 
 def _user_data(plan: KarpenterPoolPlan) -> pulumi.Output[str | None]:

@@ -2,15 +2,14 @@
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pulumi
 
 from gpufleet.arguments.wired_components import EksPoolArgs
-from gpufleet.components_base.component import GpuPoolComponent, Options
+from gpufleet.components_base.component import GpuPoolComponent, Options, accepted
 from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import has_errors
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, short_tag
 from gpufleet.platforms.eks.aws_objects import (
     LAUNCH_TEMPLATE,
@@ -137,14 +136,12 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
 
 
 def _planned(component: str, args: EksPoolArgs) -> NodeGroupPlan:
-    pool, connection = declared_eks_pool(component, args)
+    pool, connection, found = declared_eks_pool(component, args)
     validate_provisioner(component, pool, GROUPS)
     cluster = connection.cluster_name
     groups = ClusterGroups(cluster if isinstance(cluster, str) else None)
     plan, findings = node_group_plan(pool, connection, groups)
-    if has_errors(findings):
-        refuse(component, findings)
-    return plan
+    return replace(plan, warnings=accepted(component, [*found, *findings]))
 
 
 def _user_data(plan: NodeGroupPlan) -> pulumi.Input[str] | None:

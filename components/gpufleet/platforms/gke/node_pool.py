@@ -1,17 +1,17 @@
 """GkeGpuNodePool: the node pools of a GPU pool on GKE, and its ComputeClass."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
 
 from gpufleet.arguments.wired_components import GkeGpuNodePoolArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
-from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan, accepted
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
-from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, has_errors
+from gpufleet.components_base.inputs import declared
+from gpufleet.findings import Finding
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.gke.compute_class import auto_created, compute_class
@@ -161,6 +161,10 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
     return plan, findings
 
 
+QUEUES_MISSING = "gke-queued-without-queues"
+"""A finding about the queues of a fleet, which are another component here."""
+
+
 def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
     given = {"namePrefix": DEFAULT_PREFIX, **declared(component, GkeGpuNodePoolArgs, args)}
     keys = ("region", "kubernetesVersion", "namePrefix", "tags")
@@ -168,9 +172,8 @@ def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
     connection = gke_connection(given, fleet)
     plan, findings = gke_pool_plan(fleet.pools[0], connection)
     findings = [*validate_networks(plan.shape.networks, connection.gpu_networks), *findings]
-    if has_errors(findings):
-        refuse(component, findings)
-    return plan
+    own = (one for one in fleet.findings if one.code != QUEUES_MISSING)
+    return replace(plan, warnings=accepted(component, [*own, *findings]))
 
 
 def _project(connection: GkeConnection) -> dict[str, pulumi.Input[str]]:

@@ -1,17 +1,17 @@
 """OpenShiftGpuMachineSet: the machines of one pool, created by OpenShift's machine API."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
 
 from gpufleet.arguments.wired_components import OpenShiftGpuMachineSetArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
-from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan, accepted
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, has_errors, rules_in
+from gpufleet.findings import Finding, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.machine_cloud import MachinePlace
@@ -189,6 +189,4 @@ def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan
     plan, findings = machine_set_plan(
         fleet.pools[0], fleet.spec, given[places[0]], places[0], given.get("configurations")
     )
-    if has_errors(findings):
-        refuse(component, findings)
-    return plan
+    return replace(plan, warnings=accepted(component, [*fleet.findings, *findings]))

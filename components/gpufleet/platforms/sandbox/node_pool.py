@@ -1,7 +1,7 @@
 """SimulatedGpuNodePool: GPU nodes of the sandbox."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
@@ -9,10 +9,10 @@ import pulumi
 from gpufleet.arguments.wired_components import SimulatedGpuNodePoolArgs
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.components_base.cluster_objects import ManifestObject
-from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan, accepted
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
-from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, error, ordered
+from gpufleet.components_base.inputs import declared
+from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.declarations import compiled_pool
@@ -109,17 +109,16 @@ def simulated_pool_plan(
 
 def _planned(component: str, args: SimulatedGpuNodePoolArgs) -> SimulatedPoolPlan:
     given = declared(component, SimulatedGpuNodePoolArgs, args)
+    fleet = compiled_pool(component, "sandbox", given)
     plan, findings = simulated_pool_plan(
-        compiled_pool(component, "sandbox", given).pools[0],
+        fleet.pools[0],
         load(given["catalogue"]),
         given.get("namePrefix", DEFAULT),
         given.get("region", DEFAULT),
         given.get("clusterName"),
         given.get("configurations"),
     )
-    if findings:
-        refuse(component, ordered(findings))
-    return plan
+    return replace(plan, warnings=accepted(component, [*fleet.findings, *findings]))
 
 
 def _metadata(

@@ -1,15 +1,15 @@
 """VsphereGpuNodeGroup: the machines of one pool on vCenter."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
 from gpufleet.arguments.wired_components import VsphereGpuNodeGroupArgs
-from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
-from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan, accepted
+from gpufleet.components_base.inputs import declared
 from gpufleet.findings import Finding, error, findings_in, rules_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
@@ -159,12 +159,10 @@ def vsphere_group_plan(
 
 def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
     given = declared(component, VsphereGpuNodeGroupArgs, args)
-    pool = compiled_pool(component, "vsphere", given, "addons").pools[0]
+    fleet = compiled_pool(component, "vsphere", given, "addons")
     prefix = given.get("namePrefix", DEFAULT_PREFIX)
-    plan, findings = vsphere_group_plan(pool, prefix, given["connection"])
-    if findings:
-        refuse(component, findings)
-    return plan
+    plan, findings = vsphere_group_plan(fleet.pools[0], prefix, given["connection"])
+    return replace(plan, warnings=accepted(component, [*fleet.findings, *findings]))
 
 
 def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterator[Finding]:
