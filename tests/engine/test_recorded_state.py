@@ -38,6 +38,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
         Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
         Planned("*Release::*-dra-driver-release", "The DRA driver is 0.5.0."),
+        Planned("*Deployment::deployment-vllm", "A gated model is downloaded with a token."),
     ),
     "eks-add-pools": (REACHES,),
     "eks-from-nothing": (REACHES,),

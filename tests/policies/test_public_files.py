@@ -119,6 +119,7 @@ spec:
       - name: server
         image: {image}
         args: [{words}]
+        env: [{{name: HF_TOKEN, valueFrom: {{secretKeyRef: {{name: hub, key: token}}}}}}]
         {PROBE}
         volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
         resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: 8, memory: 64Gi}}}}

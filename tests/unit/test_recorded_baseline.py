@@ -124,6 +124,12 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "resources",
+        "workload-kinds",
+        "*Deployment::deployment-vllm/*/env/*",
+        "A gated model is downloaded with a token.",
+    ),
+    Allowed(
+        "resources",
         "*openshift*",
         "*OpenShiftGpuMachineSet*/outputs/machineSets*",
         "A pool on a cloud has a MachineSet for each zone: an output names all.",

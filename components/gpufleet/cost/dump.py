@@ -14,7 +14,7 @@ from math import isnan
 from typing import Any, cast
 
 from gpufleet.cost.cost import NodeHistory, PodHolding
-from gpufleet.documents.strict_rules import fault
+from gpufleet.documents.limits import fault
 from gpufleet.findings import Finding, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.unit_weights import sanitised, unit_capacity, unit_weights

@@ -48,3 +48,11 @@ YAML_DUMPS = replace(MANIFESTS, size=64 << 20)
 """Dumps of clusters in YAML, which are read piece by piece."""
 JSON_DUMPS = replace(MANIFESTS, size=128 << 20)
 """JSON: dumps of clusters and states are large."""
+
+
+def fault(problem: Exception) -> str:
+    """Why a text cannot be read, without Python's advice to its programmers."""
+    if isinstance(problem, RecursionError):
+        return f"nested deeper than {JSON_DUMPS.depth} levels"
+    words = str(problem)
+    return "a number has thousands of digits: write a smaller one" if "digits" in words else words

@@ -24,6 +24,7 @@ from gpufleet.documents.limits import (
     JSON_DUMPS,
     MANIFESTS,
     UnreadableDocumentError,
+    fault,
 )
 from gpufleet.documents.nodes import (
     MappingNode,
@@ -35,7 +36,7 @@ from gpufleet.documents.nodes import (
     readable,
 )
 from gpufleet.documents.paths import child
-from gpufleet.documents.strict_rules import check_strictly, fault, strict_scalar
+from gpufleet.documents.strict_rules import check_strictly, strict_scalar
 
 
 def read_strict(text: str | bytes, holds: str = "document") -> Document:

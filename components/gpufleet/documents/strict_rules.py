@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 
 from gpufleet.documents.go_scalars import PLAIN, STR, TAG
-from gpufleet.documents.limits import JSON_DUMPS, UnreadableDocumentError
+from gpufleet.documents.limits import UnreadableDocumentError, fault
 from gpufleet.documents.nodes import MappingNode, ScalarNode, is_merge, line_of
 
 _yaml: Any = yaml  # PyYAML's type stubs leave most names used here unknown
@@ -48,15 +48,6 @@ def strict_scalar(tag: str, text: str) -> Any:
         return construct(_CONSTRUCTOR, ScalarNode(tag, text))
     except (ValueError, yaml.YAMLError) as problem:
         raise UnreadableDocumentError(f"a value cannot be read: {fault(problem)}") from None
-
-
-def fault(problem: Exception) -> str:
-    """Why a text cannot be read; Python's own words on long numbers and depth are advice to its
-    programmers."""
-    if isinstance(problem, RecursionError):
-        return f"nested deeper than {JSON_DUMPS.depth} levels"
-    words = str(problem)
-    return "a number has thousands of digits: write a smaller one" if "digits" in words else words
 
 
 def check_strictly(node: Any) -> None:

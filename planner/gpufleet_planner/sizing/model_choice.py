@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.documents.strict_rules import fault
+from gpufleet.documents.limits import fault
 from gpufleet.findings import Finding, FleetError, findings_in, has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.catalogue_models import find_catalogue_model
