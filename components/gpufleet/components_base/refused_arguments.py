@@ -40,7 +40,7 @@ def in_own_words(names: Mapping[str, str], findings: Iterable[Finding]) -> list[
     `names` has the argument of each field of a FleetSpec that the component takes, the longer
     field first: `{"pools[0]": "pool"}`.
     """
-    field = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w-])")
+    field = re.compile(rf"(?<![\w.\"'])({'|'.join(map(re.escape, names))})(?![\w-])")
 
     def own_words(value: Any) -> Any:
         text = isinstance(value, str)

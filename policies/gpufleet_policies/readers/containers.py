@@ -146,10 +146,9 @@ def _is_anonymous(raw: dict[str, Any], volumes: Mapping[str, Any]) -> bool:
     """All variables and volumes are known: none gives access, and the volumes are emptyDirs."""
     names_of = [at(one, "name") for one in items(raw.get("env"))]
     mounted = [volumes.get(str(at(one, "name"))) for one in items(raw.get("volumeMounts"))]
-    if raw.get("envFrom") is not None or UNKNOWN in (raw.get("env"), raw.get("volumeMounts")):
-        return False
+    hidden = raw.get("envFrom") is not None or UNKNOWN in (raw.get("env"), raw.get("volumeMounts"))
     named = all(isinstance(one, str) and not _LOGIN.search(one) for one in names_of)
-    return named and all(is_mapping(at(one, "emptyDir")) for one in mounted)
+    return not hidden and named and all(is_mapping(at(one, "emptyDir")) for one in mounted)
 
 
 def as_fragment(container: Container) -> Container:
@@ -246,8 +245,8 @@ _READ_VARIABLES = names("variable that is read")
 
 def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
     for _, key in _PROBES:
-        path, port = at(raw, f"{key}.httpGet.path"), at(raw, f"{key}.httpGet.port")
-        if isinstance(path, str) and isinstance(port, int | str):
+        path, port, host = (at(raw, f"{key}.httpGet.{one}") for one in ("path", "port", "host"))
+        if isinstance(path, str) and isinstance(port, int | str) and host is None:
             yield path, str(port)
 
 

@@ -63,8 +63,9 @@ class _Side:
                 return UNKNOWN
             here = here.get(key, _MISSING) if is_mapping(here) else _MISSING
             if here is None or here is _MISSING:
+                removed = here is None and path.startswith("values.")  # Helm: not even the default
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
-                return UNKNOWN if hidden else _MISSING
+                return UNKNOWN if hidden or removed else _MISSING
         return here
 
 
@@ -90,9 +91,9 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         release = subject.release
         if release.is_unknown and subject.name == "gpu-operator":
             release = _subscribed(context)
-        written = _written(release=release, namespace=subject.namespace)
         values: Any = UNKNOWN if subject.values is None else subject.values
-        data = {**written, "name": subject.name, "values": values, "complete": subject.complete}
+        data = {"name": subject.name, "values": values, "complete": subject.complete}
+        data |= _written(release=release, namespace=subject.namespace)
         yield "Program", _Side(subject, data)
     elif isinstance(subject, WorkloadFacts):
         for group in with_pods(context, subject).pod_groups:
@@ -208,7 +209,7 @@ def _container(one: Container) -> dict[str, Any]:
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
     more = {"serves": one.launch.serves, "anonymous": one.anonymous, "complete": True}
-    paths = [path for path, _ in one.probed] or None
+    paths = [path for path, port in one.probed if port in ("8000", *one.ports)] or None
     return {**written, "release": tag and tag[1], "probed": paths, **more}
 
 

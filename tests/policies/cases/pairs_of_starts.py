@@ -202,7 +202,14 @@ CASES = (
         Case(
             "chart-program-refuses",
             operator("v26.3.0", {part: {"enabled": True}, "driver": {"enabled": True}}),
-            operator("v26.3.0", {part: {"enabled": True}, "driver": {"enabled": False}}),
+            operator(
+                "v26.3.0",
+                {
+                    part: {"enabled": True},
+                    "driver": {"enabled": False},
+                    "devicePlugin": {"enabled": False},
+                },
+            ),
             f"requests {name}, which is a container of the driver's pods, and the driver is off",
             ADVICE,
             alongside=(),
