@@ -105,7 +105,7 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
         if not init and (container.gpu_resources or container.claims):
             container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
             container = replace(container, download_bytes=_room(container, mapping(raw), volumes))
-            if group.containers is None and not items(at(group.spec, "initContainers")):
+            if group.containers is None and len(list(_listed(group))) == 1:
                 container = replace(container, anonymous=_is_anonymous(mapping(raw), volumes))
             program = _program(container, mapping(raw), group.stated)
             container = program.container

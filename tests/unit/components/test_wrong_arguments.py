@@ -10,7 +10,8 @@ import pytest
 
 import gpufleet
 from gpufleet.components_base.inputs import InvalidArgumentsError, to_camel
-from gpufleet.findings import Severity
+from gpufleet.components_base.refused_arguments import in_own_words
+from gpufleet.findings import Severity, error
 from tests.unit.components.openshift_pools import CHAT
 from tests.unit.components.valid_arguments import POOL, SMALL, VALID
 
@@ -165,3 +166,13 @@ def test_of_the_cluster_only_arguments_are_named(
     args: Any = {**copy.deepcopy(VALID["GkeGpuNodePool"]), **changed}
     warned = run(lambda: gpufleet.GkeGpuNodePool("one", args)).warnings
     assert [text.partition(":")[0] for text in warned] == codes
+
+
+def test_a_value_in_quotation_marks_is_no_name_of_an_argument() -> None:
+    names = {"pools[0]": "pool", "nodeCount": "systemNodes.nodesPerZone"}
+    found = error(
+        "a", 'pools[0].labels["nodeCount"]', "`pools[0].gpu` is \"pools[0]\", 'nodeCount'"
+    )
+    own = in_own_words(names, [found])[0]
+    assert own.path == 'pool.labels["nodeCount"]'
+    assert own.message == "`pool.gpu` is \"pools[0]\", 'nodeCount'"
