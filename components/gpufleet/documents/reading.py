@@ -173,7 +173,7 @@ def _json_value(value: Any, scalar: Callable[[Any], Any], depth: int) -> Any:
     if not isinstance(value, dict | list):
         return scalar(value)
     if depth >= JSON_DUMPS.depth:
-        raise UnreadableDocumentError(f"nested deeper than {JSON_DUMPS.depth} levels")
+        raise UnreadableDocumentError(fault(RecursionError()))
     if isinstance(value, dict):
         entries = cast("dict[str, Any]", value)
         return {key: _json_value(item, scalar, depth + 1) for key, item in entries.items()}

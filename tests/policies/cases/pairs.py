@@ -40,8 +40,8 @@ from tests.policies.cases.pair_objects import (
     shares,
     taint_rule,
 )
-from tests.policies.cases.pairs_of_options import BESIDE
 from tests.policies.cases.pairs_of_options import CASES as OPTIONS
+from tests.policies.cases.pairs_of_options import TOGETHER
 from tests.policies.cases.pairs_of_owners import CASES as OWNERS
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_of_queues import CASES as QUEUES
@@ -326,7 +326,7 @@ CASES = (
     *QUEUES,
     *PROGRAMS,
     *OPTIONS,
-    *BESIDE,
+    *TOGETHER,
     *SERVERS,
     *SERVING,
     *RELEASES,

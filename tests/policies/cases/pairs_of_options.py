@@ -172,7 +172,7 @@ CASES = tuple(
     )
 )
 
-BESIDE = (
+TOGETHER = (
     # llm-d/llm-d#1101
     *(
         Case(
