@@ -40,6 +40,7 @@ from tests.policies.cases.pair_objects import (
     shares,
     taint_rule,
 )
+from tests.policies.cases.pairs_of_charts import CASES as CHARTS
 from tests.policies.cases.pairs_of_options import CASES as OPTIONS
 from tests.policies.cases.pairs_of_options import TOGETHER
 from tests.policies.cases.pairs_of_owners import CASES as OWNERS
@@ -58,6 +59,7 @@ ADVICE = Level.ADVISORY
 _RANKS = {"spec.completionMode": "Indexed"}
 
 CASES = (
+    *CHARTS,
     *SETTINGS,
     *STARTS,
     Case(
