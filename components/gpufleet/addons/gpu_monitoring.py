@@ -1,7 +1,7 @@
 """GpuMonitoring: metrics, rules, alerts and dashboards of a fleet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
@@ -90,4 +90,6 @@ def monitoring_plan(component: str, fleet: Fleet) -> MonitoringPlan:
 
 
 def _planned(component: str, args: GpuMonitoringArgs) -> MonitoringPlan:
-    return monitoring_plan(component, declared_fleet(component, GpuMonitoringArgs, args).fleet)
+    declaration = declared_fleet(component, GpuMonitoringArgs, args, "monitoring")
+    plan = monitoring_plan(component, declaration.fleet)
+    return replace(plan, warnings=(*declaration.warnings, *plan.warnings))

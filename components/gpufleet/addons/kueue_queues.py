@@ -1,6 +1,7 @@
 """KueueQueues: Kueue and its queues, so that teams share a fleet by quota."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -104,7 +105,9 @@ def queues_plan(component: str, fleet: Fleet) -> FleetPlan:
 
 
 def _planned(component: str, args: KueueQueuesArgs) -> FleetPlan:
-    return queues_plan(component, declared_fleet(component, KueueQueuesArgs, args).fleet)
+    declaration = declared_fleet(component, KueueQueuesArgs, args, "queues")
+    plan = queues_plan(component, declaration.fleet)
+    return replace(plan, warnings=(*declaration.warnings, *plan.warnings))
 
 
 def _queues(fleet: Fleet) -> dict[str, list[str]]:

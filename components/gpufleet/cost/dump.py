@@ -15,9 +15,11 @@ from typing import Any, cast
 
 from gpufleet.cost.cost import NodeHistory, PodHolding
 from gpufleet.documents.limits import fault
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.unit_weights import sanitised, unit_capacity, unit_weights
+
+_finding = findings_in(__file__)
 
 NODE_SERIES = "gpu:node:pool"
 HELD_SERIES = "gpu:requested:count"
@@ -172,34 +174,17 @@ def united(series: Iterable[Series], name: str, keys: tuple[str, ...]) -> list[S
 
 def _unusable(node: str, pool_name: str, pool: Pool | None) -> Finding | None:
     if pool is None:
-        return warning(
-            "cost-pool-unknown",
-            node,
-            f"the node is of the pool {pool_name!r}, which the declaration does not have",
-            "give the declaration that the cluster runs",
-            found=pool_name,
-        )
+        return _finding("cost-pool-unknown", node, found=pool_name)
     if pool.hourly_micro_usd is None:
-        return warning(
-            "cost-pool-without-price",
-            pool.path,
-            f"nodes of {pool_name} have no price: {node} is left out",
-            "give prices of your own with --prices, or `usdPerGpuHour` under onPrem",
-        )
+        return _finding("cost-pool-without-price", pool.path, pool=pool_name, node=node)
     return None
 
 
 def _unknown_units(node: str, held: Iterable[PodHolding], pool: Pool) -> Iterator[Finding]:
     capacity = unit_capacity(pool)
     for resource in sorted({h.resource for h in held} - set(capacity)):
-        yield warning(
-            "cost-resource-unknown",
-            node,
-            f"pods held {resource}, which nodes of {pool.name} do not offer: it is paid as idle",
-            "give the declaration that the cluster ran at that time",
-            found=resource,
-            allowed=sorted(capacity),
-        )
+        known = sorted(capacity)
+        yield _finding("cost-resource-unknown", node, found=resource, pool=pool.name, allowed=known)
 
 
 def smallest_step(series: Iterable[Series]) -> int:

@@ -20,12 +20,14 @@ from gpufleet.cost.dump import (
     stretches,
     united,
 )
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.scaling_rules import stoppable
 from gpufleet.fleet.unit_weights import sanitised, unit_weights
 from gpufleet.render.scaled_object import pod_pattern
 from gpufleet.spec.idle import IdleNotebook
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +84,7 @@ def stops(
 
 
 def _unknown(silent: Sequence[str]) -> list[Finding]:
-    if not silent:
-        return []
-    return [
-        warning(
-            "cost-stops-unknown",
-            ", ".join(silent),
-            "the dump does not have how many replicas were asked for: whether they were stopped is "
-            "not known",
-            f"ask for {QUERY}, and check the names",
-        )
-    ]
+    return [_finding("cost-stops-unknown", ", ".join(silent), query=QUERY)] if silent else []
 
 
 def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[PodHolding]:

@@ -116,16 +116,11 @@ def _taints(pool: GpuPool, path: str) -> Iterable[Finding]:
     seen = {(GPU_TAINT.key, GPU_TAINT.effect)} if pool.gpu_taint else set[tuple[str, str]]()
     for index, taint in enumerate(pool.taints):
         if (taint.key, taint.effect) in seen:
-            yield error(
-                "taint-twice",
-                f"{path}.taints[{index}]",
-                f"{taint.key}:{taint.effect} is already there"
-                + (" on every GPU pool" if taint.key == GPU_TAINT.key else ""),
-                "remove it, or write `gpuTaint: false` to set the taint yourself"
-                if taint.key == GPU_TAINT.key and pool.gpu_taint
-                else "remove it",
-                found=taint.key,
-            )
+            place, effect = f"{path}.taints[{index}]", taint.effect
+            if pool.gpu_taint and taint.key == GPU_TAINT.key:
+                yield _finding("taint-twice/common", place, found=taint.key, effect=effect)
+            else:
+                yield _finding("taint-twice/own", place, found=taint.key, effect=effect)
         seen.add((taint.key, taint.effect))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache, partial
 from math import ceil
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.kueue_quota import (
     HasPools,
     borrowing_limit,
@@ -18,6 +18,8 @@ from gpufleet.fleet.kueue_quota import (
 )
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.queues import Queues, Team
+
+_finding = findings_in(__file__)
 
 FEW = 16
 """Additional nodes for which a pool is evaluated, to find the smallest sufficient number."""
@@ -184,27 +186,22 @@ def _size(found: TeamQuota, sized: Sized) -> Iterator[str]:
 
 
 def _without_pool(name: str, path: str, *, later: bool) -> Finding:
-    outcome = "its jobs run only on idle quota of the owners" if later else "none ever runs"
-    return (warning if later else error)(
-        "team-quota-of-nothing",
-        path,
-        f"every pool belongs to another team (`team`), and {name} has no quota: {outcome}",
-        f"give {name} a pool (`team: {name}`), or remove `team` from one",
-        team=name,
-        found=0,
-        limit=1,
-    )
+    if later:
+        return _finding("team-quota-of-nothing/idle", path, team=name, found=0, limit=1)
+    return _finding("team-quota-of-nothing", path, team=name, found=0, limit=1)
 
 
 def _rounded(found: TeamQuota, path: str, verb: str, part: float) -> Finding:
     least = ceil(Fraction(found.usable * 1000, found.units)) / 1000
-    return warning(
-        "team-quota-of-nothing",
+    return _finding(
+        "team-quota-of-nothing/rounded",
         path,
-        f"{part:g} times {found.units:,} {found.resource} of {found.pool.name} is less than one "
-        f"job needs ({found.usable:,}): {found.team.name} can {verb} nothing there",
-        f"write {least:g} or more",
         team=found.team.name,
         pool=found.pool.name,
+        resource=found.resource,
+        part=f"{part:g}",
+        units=f"{found.units:,}",
+        usable=f"{found.usable:,}",
+        verb=verb,
         limit=least,
     )

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import cast
 
-from gpufleet.findings import error
 from gpufleet.models.architecture import (
     NO_MIXER,
     Attention,
@@ -38,17 +37,10 @@ def is_gated(config: ConfigFields) -> bool:
     if activation in GATED_ACTIVATIONS:
         config.say("model-type-unknown", value=family, activation=activation)
         return True
-    config.findings.append(
-        error(
-            "model-type-unknown",
-            f"{config.path}model_type",
-            f"model type {family!r} is not known here, and "
-            + (f"its activation {activation!r} does not say" if activation else "nothing says")
-            + " whether the feed-forward has two matrices or three",
-            "give the parameter count instead, such as 8B",
-            value=family,
-        )
-    )
+    if activation:
+        config.say("model-type-unknown/activation", value=family, activation=activation)
+    else:
+        config.say("model-type-unknown/plain", value=family)
     return True
 
 
@@ -172,18 +164,11 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
         "moe": lambda: (NO_MIXER, _hybrid_experts(config)),
     }
     unknown = sorted(set(kinds) - set(makers))
-    if unknown or not kinds:
-        config.findings.append(
-            error(
-                "config-layer-unknown",
-                f"{config.path}layers_block_type",
-                f"layers of kind {', '.join(unknown)!r} have no formula here"
-                if kinds
-                else "neither layers_block_type nor hybrid_override_pattern names the layers",
-                f"there is {', '.join(sorted(makers))}",
-                value=unknown,
-            )
-        )
+    if not kinds:
+        config.say("config-layer-unknown/unnamed", known=sorted(makers))
+        return []
+    if unknown:
+        config.say("config-layer-unknown/kinds", value=unknown, known=sorted(makers))
         return []
     stated = config.number("num_hidden_layers")
     if stated is not None and stated != len(kinds):

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, UnknownEditionError, load
-from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
+from gpufleet.findings import Finding, FleetError, findings_in, has_errors, ordered
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.document import fleet_part, read_document
 from gpufleet.spec.parse import parse
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,8 @@ def compile_data(
             parsed.readable.catalogue, prices=prices, overlay=parsed.readable.catalogue_overlay
         )
     except UnknownEditionError as unknown:
-        finding = error(
-            "catalogue-edition-unknown",
-            "catalogue",
-            f"there is no edition {parsed.readable.catalogue!r}",
-            f"one of {', '.join(unknown.nearest)}",
-            found=parsed.readable.catalogue,
-            allowed=list(unknown.nearest),
-        )
+        edition = parsed.readable.catalogue
+        finding = _finding("catalogue-edition-unknown", found=edition, allowed=unknown.nearest)
         return Compiled(None, ordered((*parsed.findings, finding)))
     except FleetError as problem:
         return Compiled(None, ordered((*parsed.findings, *problem.findings)))

@@ -1,26 +1,32 @@
 """The fleet of one cluster from the declarations of an add-on."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.components_base.component import FleetPlan
+from gpufleet.components_base.component import FleetPlan, accepted
 from gpufleet.components_base.inputs import declared, looked_at, refuse
 from gpufleet.components_base.refused_arguments import in_own_words
-from gpufleet.findings import error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Ownership
 
+_finding = findings_in(__file__)
 
-def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:
-    """The fleet in an add-on's arguments.
+
+def declared_fleet(
+    component: str, args_type: type, args: Mapping[str, object], *about: str
+) -> FleetPlan:
+    """The fleet in an add-on's arguments, with the warnings about the arguments `about`, which
+    defaults to all that are given.
 
     `args_type` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
     """
     given = declared(component, args_type, args)
-    return FleetPlan(fleet=compiled_declarations(component, given))
+    fleet = compiled_declarations(component, given)
+    return FleetPlan(fleet=fleet, warnings=accepted(component, _about(fleet, about or given)))
 
 
 CLUSTER = {"cluster.region": "region", "cluster.kubernetesVersion": "kubernetesVersion"}
@@ -72,14 +78,13 @@ def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys
     fleet = compiled_declarations(component, declared, {**CLUSTER, "pools[0]": POOL})
     pool = replace(fleet.pools[0], path=POOL)
     if pool.ownership is not Ownership.MANAGED:
-        found = error(
-            "pool-made-by-someone-else",
-            f"{pool.path}.ownership",
-            f"{pool.ownership.value} says that someone else makes the nodes of {pool.name}, and "
-            "this component makes them",
-            "remove the line, or declare the pool in GpuFleet, KueueQueues and GpuAddons only",
-            found=pool.ownership.value,
+        owner = pool.ownership.value
+        refuse(
+            component, [_finding("pool-made-by-someone-else", POOL, pool=pool.name, found=owner)]
         )
-        refuse(component, [found])
-    own = tuple(one for one in fleet.findings if re.split(r"\W", one.path)[0] in given)
-    return replace(fleet, pools=(pool,), findings=own)
+    return replace(fleet, pools=(pool,), findings=_about(fleet, given))
+
+
+def _about(fleet: Fleet, arguments: Collection[str]) -> tuple[Finding, ...]:
+    """The findings about some arguments: the others are of another component."""
+    return tuple(one for one in fleet.findings if re.split(r"\W", one.path)[0] in arguments)

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -176,3 +177,62 @@ def test_a_value_in_quotation_marks_is_no_name_of_an_argument() -> None:
     own = in_own_words(names, [found])[0]
     assert own.path == 'pool.labels["nodeCount"]'
     assert own.message == "`pool.gpu` is \"pools[0]\", 'nodeCount'"
+
+
+ON_EKS = ["Karpenter", "ClusterAutoscaler", "EksGpuNodeGroup", "NodeMonitoringAgent"]
+
+
+@pytest.mark.parametrize("component", ON_EKS)
+@pytest.mark.parametrize("name", ["", "ml\n", "m l", "mü", "x" * 101])
+def test_a_name_that_no_cluster_of_eks_has_is_refused(run: Any, component: str, name: str) -> None:
+    args = {**copy.deepcopy(VALID[component]), "cluster_name": name}
+    refused = refusal(lambda: run(lambda: getattr(gpufleet, component)("one", args)))
+    assert refused is not None
+    assert [(one.code, one.path) for one in refused.findings if one.severity is Severity.ERROR] == [
+        ("connection-no-cluster-name", "clusterName")
+    ]
+
+
+@pytest.mark.parametrize("component", ["Karpenter", "ClusterAutoscaler"])
+def test_a_region_that_aws_does_not_have_is_warned_of(run: Any, component: str) -> None:
+    args = {**VALID[component], "region": "us-east-1\n"}
+    warned = run(lambda: getattr(gpufleet, component)("one", args)).warnings
+    assert [text.partition(": ")[0] for text in warned] == ["region-unknown"]
+
+
+@pytest.mark.parametrize("component", ["Karpenter", "ClusterAutoscaler"])
+def test_a_name_that_is_known_late_cannot_break_the_policy(run: Any, component: str) -> None:
+    args = {**VALID[component], "cluster_name": pulumi.Output.from_input('m"l\n')}
+    made = run(lambda: getattr(gpufleet, component)("one", args))
+    policy = json.loads(made.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])
+    conditions = [one["Condition"] for one in policy["Statement"] if "Condition" in one]
+    named = [key for one in conditions for keys in one.values() for key in keys if "cluster" in key]
+    assert named
+    assert all(key.endswith('/m"l\n') for key in named)
+
+
+TRAINIUM = {"name": "trn", "instanceTypes": ["trn1.32xlarge"], "nodes": {"min": 0, "max": 1}}
+UNEQUAL = {**POOL, **ALIGNED}
+TEAMS = [{"name": one, "share": 0.5, "namespaces": ["ml"]} for one in ("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("component", "more", "code"),
+    [
+        ("GpuAddons", {"pools": [UNEQUAL]}, "kubelet-topology-without-cores"),
+        (
+            "DraDriver",
+            {"pools": [{**UNEQUAL, "sharing": {"dra": {}}}]},
+            "kubelet-topology-without-cores",
+        ),
+        ("KueueQueues", {"pools": [UNEQUAL], "queues": {"teams": TEAMS}}, "namespace-of-two-teams"),
+        ("GpuMonitoring", {"pools": [TRAINIUM]}, "monitoring-sees-no-devices"),
+    ],
+)
+def test_an_add_on_alone_prints_what_was_found_about_its_arguments(
+    run: Any, component: str, more: dict[str, Any], code: str
+) -> None:
+    """Queues and monitoring do not name the pools' findings once more."""
+    args = {**copy.deepcopy(VALID[component]), **more}
+    warned = run(lambda: getattr(gpufleet, component)("one", args)).warnings
+    assert [text.partition(": ")[0] for text in warned] == [code]

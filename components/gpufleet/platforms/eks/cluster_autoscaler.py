@@ -7,8 +7,8 @@ import pulumi
 
 from gpufleet.arguments import ClusterAutoscalerArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
+from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, findings_in
@@ -23,6 +23,7 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     cluster_autoscaler_values,
     validate_program,
 )
+from gpufleet.platforms.eks.connection import validate_cluster_name, validate_region
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
 from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.platforms.eks_components import DeclaredClusterAutoscaler
@@ -118,13 +119,17 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
         catalogue=given.catalogue, version=given.settings.version, charts=given.charts
     )
     plan = ClusterAutoscalerPlan(declared=given, chart=chosen_chart(component, choice, CHART))
-    findings = validate_cluster_autoscaler(plan)
+    findings = [
+        *validate_cluster_name(given.cluster_name),
+        *validate_region(given.region, given.catalogue),
+        *validate_cluster_autoscaler(plan),
+    ]
     if given.platform != "eks":
         findings.append(
             _finding("cluster-autoscaler-on-other-platform", found=given.platform, allowed=["eks"])
         )
-    if findings:
-        refuse(component, in_own_words({ADDON: "settings"}, findings))
+    warnings = accepted(component, in_own_words({ADDON: "settings"}, findings))
+    plan = replace(plan, warnings=warnings)
     if not given.pools:
         return plan
     fleet = compiled_declarations(

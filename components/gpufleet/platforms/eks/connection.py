@@ -9,12 +9,15 @@ from typing import Any
 import pulumi
 
 from gpufleet.arguments.wired_components import EksPoolArgs
+from gpufleet.catalogue import load
+from gpufleet.catalogue.regions import check_region
 from gpufleet.components_base.inputs import declared, refuse, to_camel
 from gpufleet.findings import Finding, findings_in, rules_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint
+from gpufleet.spec.platforms.eks import CLUSTER_NAME
 from gpufleet.spec.pool import Provisioner
 
 _finding, _rules = findings_in(__file__), rules_in(__file__)
@@ -107,11 +110,23 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
 
 
 def _unreadable(connection: EksConnection) -> Iterable[Finding]:
-    """Known values that are not a valid role or address range."""
+    """Known values that are not a valid name, role or address range."""
+    yield from validate_cluster_name(connection.cluster_name)
     yield from validate_role(connection.node_role_arn)
     services = connection.cluster_service_cidr
     if isinstance(services, str) and not _is_network(services):
         yield _finding("connection-no-address-range", found=services)
+
+
+def validate_cluster_name(name: pulumi.Input[str]) -> Iterable[Finding]:
+    """An error for a known value that cannot be the name of a cluster of EKS."""
+    if isinstance(name, str) and not (re.fullmatch(CLUSTER_NAME, name) and len(name) <= 100):
+        yield _finding("connection-no-cluster-name", found=name)
+
+
+def validate_region(region: str, edition: str) -> Iterable[Finding]:
+    """A warning for a region that AWS is not known to have."""
+    return check_region(region, ("aws",), load(edition), "region")
 
 
 def validate_role(role: pulumi.Input[str]) -> Iterable[Finding]:

@@ -2,22 +2,27 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
 from gpufleet.arguments import KarpenterArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.cloud_object import CloudParts
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
+from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import chart_release
 from gpufleet.documents.data_files import data_part
 from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import AwsObject, aws_parts
-from gpufleet.platforms.eks.connection import known_role, validate_role
+from gpufleet.platforms.eks.connection import (
+    known_role,
+    validate_cluster_name,
+    validate_region,
+    validate_role,
+)
 from gpufleet.platforms.eks.karpenter_values import (
     CHART,
     DEFINITIONS,
@@ -141,9 +146,13 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),
     )
-    if findings := [*validate_role(given.node_role_arn), *validate_karpenter(plan)]:
-        refuse(component, findings)
-    return plan
+    findings = (
+        *validate_cluster_name(given.cluster_name),
+        *validate_role(given.node_role_arn),
+        *validate_region(given.region, given.catalogue),
+        *validate_karpenter(plan),
+    )
+    return replace(plan, warnings=accepted(component, findings))
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 import pulumi
 
 from gpufleet.arguments import NodeMonitoringAgentArgs
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.documents.data_files import data_part
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import aws_parts
+from gpufleet.platforms.eks.connection import validate_cluster_name
 from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 ADDON_NAME = "eks-node-monitoring-agent"
@@ -88,4 +89,5 @@ def monitoring_agent_values(pools: Sequence[Pool], gpu_types: Sequence[str]) -> 
 
 def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:
     agent = checked(component, NodeMonitoringAgentArgs, args, DeclaredNodeMonitoringAgent)
-    return MonitoringAgentPlan(agent=agent)
+    warnings = accepted(component, validate_cluster_name(agent.cluster_name))
+    return MonitoringAgentPlan(agent=agent, warnings=warnings)

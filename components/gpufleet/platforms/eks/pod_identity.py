@@ -24,7 +24,8 @@ def policy_text(name: str, **known: str) -> str:
     over TLS. `cluster-autoscaler` allows to change only groups with the cluster's discovery tag.
     """
     text = (Path(__file__).parent / "policies" / f"{name}.json").read_text(encoding="utf-8")
-    return json.dumps(json.loads(Template(text).substitute(known)))
+    quoted = {key: json.dumps(value)[1:-1] for key, value in known.items()}
+    return json.dumps(json.loads(Template(text).substitute(quoted)))
 
 
 def pod_identity(

@@ -161,10 +161,6 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
     return plan, findings
 
 
-QUEUES_MISSING = "gke-queued-without-queues"
-"""A finding about the queues of a fleet, which are another component here."""
-
-
 def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
     given = {"namePrefix": DEFAULT_PREFIX, **declared(component, GkeGpuNodePoolArgs, args)}
     keys = ("region", "kubernetesVersion", "namePrefix", "tags")
@@ -172,8 +168,7 @@ def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
     connection = gke_connection(given, fleet)
     plan, findings = gke_pool_plan(fleet.pools[0], connection)
     findings = [*validate_networks(plan.shape.networks, connection.gpu_networks), *findings]
-    own = (one for one in fleet.findings if one.code != QUEUES_MISSING)
-    return replace(plan, warnings=accepted(component, [*own, *findings]))
+    return replace(plan, warnings=accepted(component, [*fleet.findings, *findings]))
 
 
 def _project(connection: GkeConnection) -> dict[str, pulumi.Input[str]]:

@@ -8,6 +8,8 @@ from pydantic import Field, StringConstraints
 from gpufleet.spec.base import KmsKeyArn, SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
+CLUSTER_NAME = r"^[0-9A-Za-z][A-Za-z0-9_-]*$"
+
 AmiId = Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")]
 """Id of a machine image: `ami-` and 8 to 17 hexadecimal digits."""
 
@@ -97,9 +99,7 @@ class EksSystemNodes(SpecModel):
 class DeclaredEksCluster(SpecModel):
     """Inputs of `EksCluster`."""
 
-    cluster_name: Annotated[
-        str, StringConstraints(pattern=r"^[0-9A-Za-z][A-Za-z0-9_-]*$", max_length=100)
-    ]
+    cluster_name: Annotated[str, StringConstraints(pattern=CLUSTER_NAME, max_length=100)]
     """Name of the cluster, unique in account and region."""
     region: str
     """Region, `us-east-1`; that of the AWS provider."""

@@ -201,7 +201,7 @@ def test_what_looks_right_and_is_not(pool: dict[str, Any], code: str, path: str)
 
 def test_queued_nodes_without_anybody_who_asks_for_them_are_warned_of() -> None:
     path, message = found({**L4, "capacity": [QUEUED]})["gke-queued-without-queues"]
-    assert path == "pools[0].capacity"
+    assert path == "queues"
     assert "the fleet has no queues" in message
     queues = {"teams": [{"name": "research", "share": 1.0}]}
     asked = with_pools({"name": "a", **L4, "capacity": [QUEUED]}, queues=queues)
