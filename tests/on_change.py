@@ -15,85 +15,31 @@ import pytest
 
 from tests.engine.order_of_files import NIGHTLY
 from tests.examples import ALL, PART, has_changed
+from tests.sources import (
+    ADD_ONS,
+    CLAIMS,
+    COMMAND_LINE,
+    CUT_OVER,
+    DECLARED,
+    EQUIPMENT,
+    FLEETS,
+    FRONTS,
+    INSTALLED,
+    KARPENTER,
+    KUEUE,
+    MODEL,
+    PACK,
+    PACKING,
+    PLANNER,
+    POLICIES,
+    PRODUCT,
+    PROGRAMS,
+    ROWS,
+    VCENTER,
+    WIRE,
+)
 
 TESTS = Path(__file__).parent
-
-EQUIPMENT = (
-    *("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
-    *("gpufleet_sandbox/*.yaml", "gpufleet_sandbox/crds/*.yaml", "tools/*/go.mod"),
-)
-"""Sandbox, its definitions, and the releases of the programs that run in it."""
-VCENTER = (
-    *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
-    *("components_base/*.py", "gpufleet/hosting.py"),
-    *("tests/engine/vsphere/*.py", "tests/vcenter/*.py", *EQUIPMENT),
-)
-"""The vCenter provider and its dependencies."""
-KARPENTER = (
-    *("spec/karpenter.py", "spec/capacity.py", "platforms/eks/*.py", "render/pod_request.py"),
-    *EQUIPMENT,
-)
-KUEUE = (
-    *("spec/queues.py", "render/kueue_*.py", "addons/kueue_*.py", "fleet/kueue_*.py"),
-    *("fleet/queue_rules.py", "fleet/team_quotas.py", "render/pod_request.py"),
-    *("render/scrape_objects.py", *EQUIPMENT),
-)
-CUT_OVER = ("gpufleet/change/*.py", "render/dra.py", "render/gpu_operator_values.py", *EQUIPMENT)
-ADD_ONS = (
-    *("gpufleet/addons/", "components_base/*.py", "fleet/addon_*.py", "fleet/gpu_operator_*.py"),
-    *("fleet/nic_cluster_policy.py", "fleet/config_names.py", "render/gpu_operator_values.py"),
-    *("render/device_plugin*.py", "platforms/sandbox/", *EQUIPMENT),
-)
-CLAIMS = (
-    *("contract/dra*.py", "render/dra*.py", "contract/schemas/*.py", "configurations/dra_*.py"),
-    *("tests/policies/configurations/*claims*.py", *EQUIPMENT),
-)
-ROWS = ("gpufleet/catalogue/", "gpufleet/models/", "gpufleet/partition/")
-"""Tables of machines, GPUs and models, and what is computed of them."""
-MODEL = (
-    *("gpufleet/cluster/", "gpufleet/rules/", "gpufleet/contract/*.py"),
-    "gpufleet/contract/programs/",
-)
-"""Facts of a cluster, and the relations between them."""
-POLICIES = (
-    "gpufleet_policies/",
-    "policies/__main__.py",
-    "gpufleet/documents/",
-    "gpufleet/contract/schemas/",
-    *MODEL,
-)
-"""What the rules validate, and how it is read. After a change of `ROWS`, or of what a finding is, a
-part of the cases is enough: each of them goes through it."""
-FRONTS = (
-    *("gpufleet_policies/fronts/", "gpufleet_policies/readers/", "gpufleet_policies/commands/"),
-    *("gpufleet/documents/", "tests/policies/differential/"),
-)
-"""Where `check`, `audit` and the pack differ."""
-PACK = (
-    *("gpufleet_policies/fronts/crossguard*.py", "gpufleet_policies/fronts/settings_file.py"),
-    *("gpufleet_policies/pack_files/", "gpufleet_policies/pack_folder.py"),
-    *("gpufleet_policies/rules/*.py", "gpufleet_policies/readers/pulumi_*.py", *EQUIPMENT),
-)
-"""How the engine runs the pack; what its rules say is tested without one."""
-PLANNER = ("gpufleet_planner/", "gpufleet/cost/", *ROWS)
-"""What a plan is computed from. The planner imports no relation and no reader: the declarations
-that it writes are compiled and audited as others are."""
-PACKING = ("gpufleet_planner/", "tests/planner/trace/")
-"""Algorithms that must be good whatever the rows of the catalogue are."""
-DECLARED = ("gpufleet/spec/", "gpufleet/fleet/", "gpufleet/platforms/", "gpufleet/render/")
-FLEETS = (*DECLARED, "gpufleet/catalogue/", "gpufleet/partition/", "tests/property/", *MODEL)
-"""From a declaration to its files."""
-COMMAND_LINE = ("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_policies/fronts/")
-INSTALLED = (
-    *("pyproject.toml", "sandbox/hatch_build.py", "requirements/", "tests/wheel/", "__init__.py"),
-    *("gpufleet/cli/", "gpufleet_policies/commands/", "gpufleet_planner/commands/"),
-)
-"""What the wheels have, and what the program imports when it starts."""
-WIRE = (
-    *("components/__main__.py", "gpufleet/hosting.py", "components_base/", "gpufleet/arguments/"),
-    "tests/schema/",
-)
-"""How programs in other languages reach the components."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +79,19 @@ ON_CHANGE: dict[str, Rested] = {
             "a_node_pool_that_was_taken_over_follows_the_declaration",
             "the_stack_gke_prod_beside_the_stack_of_its_cluster",
             "classes_by_which_gke_makes_node_pools_are_accepted",
+        )
+    },
+    **{
+        f"engine/{file}::test_{name}": Rested(PROGRAMS, f"engine/{file}")
+        for file, name in (
+            ("test_recorded_state.py", "examples_on_eks"),
+            ("test_recorded_state.py", "examples_on_gke"),
+            ("test_recorded_state.py", "workload_kinds"),
+            ("vsphere/test_recorded_state.py", "gpu_modes"),
+            ("test_eks.py", "a_size_that_somebody_set_survives_every_change_without_a_refresh"),
+            ("test_gke.py", "an_update_that_fails_half_way_is_finished_by_the_next"),
+            ("test_sharing.py", "what_is_deployed_stays_and_goes_in_order"),
+            ("test_addons.py", "a_second_stack_cannot_take_over_the_operator"),
         )
     },
     "engine/test_gke_examples.py": Rested(("examples/", "platforms/gke/", *EQUIPMENT), _GKE),
@@ -216,6 +175,16 @@ ON_CHANGE: dict[str, Rested] = {
             "wheel.py::test_python_finds_the_wheel_and_every_component",
         )
     },
+    **{
+        f"wheel/test_{name}": Rested((*INSTALLED, *PROGRAMS), "wheel/test_release.py")
+        for name in (
+            "light_cli.py::test_without_pulumi_no_component_and_the_text_says_what_to_install",
+            "light_cli.py::test_preflight_has_enough_with_its_extra",
+            "light_cli.py::test_the_component_package_starts_with_its_own_requirements",
+            "wheel.py::test_alone_it_says_what_the_sandbox_needs",
+            "wheel.py::test_the_pins_are_those_of_the_checkout_so_nothing_is_built_again",
+        )
+    },
     "wheel/test_installation.py::test_the_program_alone": Rested(
         ("pyproject.toml", "gpufleet/installation.py", "tests/wheel/"), "unit/test_installation.py"
     ),
@@ -254,6 +223,10 @@ ON_CHANGE: dict[str, Rested] = {
         )
     },
     **{
+        f"policies/{name}": Rested((*PRODUCT, "tests/policies/"), "policies/test_hostile_input.py")
+        for name in ("test_many_manifests.py", "audit/test_hostile_files.py")
+    },
+    **{
         f"policies/audit/test_processes.py::test_{name}": Rested(
             ("audit/processes.py", "audit/run.py", "gpufleet/cli/__init__.py"),
             "policies/audit/test_command.py",
@@ -268,6 +241,18 @@ ON_CHANGE: dict[str, Rested] = {
         f"planner/{name}": Rested(PACKING, "planner/test_choice.py")
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
+    "planner/sizing/": Rested(
+        (*PRODUCT, "tests/planner/", "tools/fit_*.py", "docs/benchmarks.md"),
+        "planner/test_size_command.py",
+    ),
+    **{
+        f"planner/test_{name}": Rested((*PRODUCT, "tests/planner/"), "planner/test_plan.py")
+        for name in (
+            *("clouds.py", "plan_problems.py", "random_teams.py"),
+            "plan_command.py::test_the_same_workloads_in_several_regions",
+            "plan_command.py::test_the_solver_prints_nothing_between_the_lines_of_an_answer",
+        )
+    },
     "tools/catalogue/test_faults.py": Rested(("tools/catalogue/",), "data/test_bills.py"),
     "unit/components/test_typed_programs.py": Rested(
         ("gpufleet/arguments/", "tests/unit/components/typed_programs/"),
@@ -281,6 +266,31 @@ ON_CHANGE: dict[str, Rested] = {
     ),
     "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
+    "unit/catalogue/test_provider_inputs.py": Rested(
+        ("gpufleet/catalogue/", "requirements/", "tools/*.py"),
+        "unit/components/test_every_program_under_mocks.py",
+    ),
+    **{
+        f"unit/sandbox/{folder}/": Rested(
+            (*PRODUCT, *EQUIPMENT, "tests/unit/sandbox/", "tests/unit/render/"),
+            "unit/sandbox/test_bootstrap.py",
+        )
+        for folder in ("cloud", "operands")
+    },
+    **{
+        f"unit/{folder}/test_{name}.py": Rested(
+            (*PRODUCT, f"tests/unit/{folder}/"), f"unit/{folder}/test_{instead}.py"
+        )
+        for folder, instead, names in (
+            ("adopt", "inputs", ("karpenter_families", "node_repair")),
+            ("change", "change", ("no_silent_change", "random_edits", "whole_parts")),
+            ("cli", "help", ("streams",)),
+            ("components", "verdicts_agree", ("random_fleets",)),
+            ("contract/schemas", "refusals", ("mutations",)),
+            ("preflight", "openshift", ("aws", "google")),
+        )
+        for name in names
+    },
 }
 """Tests that do not run with a commit that changes none of their sources."""
 SWEEPS: dict[str, tuple[str, ...] | None] = {
@@ -308,6 +318,7 @@ SWEEPS: dict[str, tuple[str, ...] | None] = {
         *("gpufleet/contract/schemas/", "gpufleet/documents/", "gpufleet/catalogue/"),
         "tests/unit/contract/schemas/",
     ),
+    "unit/partition/test_placement.py": ("gpufleet/catalogue/", "gpufleet/partition/"),
     "unit/platforms/": FLEETS,
     "unit/preflight/": ("platforms/accounts/", *FLEETS),
     "unit/render/": (*DECLARED, "gpufleet/catalogue/", "gpufleet/partition/"),
