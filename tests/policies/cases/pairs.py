@@ -47,6 +47,7 @@ from tests.policies.cases.pairs_of_owners import CASES as OWNERS
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_of_queues import CASES as QUEUES
 from tests.policies.cases.pairs_of_releases import CASES as RELEASES
+from tests.policies.cases.pairs_of_routers import CASES as ROUTERS
 from tests.policies.cases.pairs_of_servers import CASES as SERVERS
 from tests.policies.cases.pairs_of_serving import CASES as SERVING
 from tests.policies.cases.pairs_of_settings import CASES as SETTINGS
@@ -333,4 +334,5 @@ CASES = (
     *SERVING,
     *RELEASES,
     *OWNERS,
+    *ROUTERS,
 )
