@@ -31,7 +31,7 @@ from gpufleet_policies.rules.claimed import claim_of, gpus_at_once, gpus_of, wit
 from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
-from gpufleet_policies.rules.placement import has_mig
+from gpufleet_policies.rules.placement import GPU_NAME_LABELS, has_mig
 from gpufleet_policies.rules.server_arguments import foreign_option
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
@@ -110,9 +110,10 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
                 data["foreign"] = foreign_option(context, data)
                 yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
-        size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
-        data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
-        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
+        data = _written(minimum=subject.size.standing, disk=subject.disk_gib, gpu=subject.gpu)
+        data |= _written(image=subject.image, kubernetes=subject.kubernetes)
+        mig = has_mig(context.catalogue, dict.fromkeys(GPU_NAME_LABELS, data.get("gpu")))
+        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "mig": mig, "complete": True})
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
@@ -208,9 +209,9 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    more = {"serves": one.launch.serves, "anonymous": one.anonymous, "complete": True}
+    more = {"serves": one.launch.serves, "anonymous": one.anonymous, "variables": one.variables}
     paths = [path for path, port in one.probed if port in ("8000", *one.ports)] or None
-    return {**written, "release": tag and tag[1], "probed": paths, **more}
+    return {**written, "release": tag and tag[1], "probed": paths, "complete": True, **more}
 
 
 @once

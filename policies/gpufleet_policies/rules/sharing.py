@@ -355,10 +355,9 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Findi
     """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
     if choices.licence.found is not False or choices.driver_enabled.found is not True:
         return
-    pools = [pool for pool in all_pools(context) if pool.vgpu_profile.is_known]
-    if not pools:
+    pool = next((one for one in all_pools(context) if one.vgpu_profile.is_known), None)
+    if pool is None:
         return
-    pool = pools[0]
     yield unlicensed.say(
         f"{choices.place}.driver.licensingConfig".strip("."),
         pool=pool,

@@ -17,7 +17,7 @@ from tests.policies.cases.pair_objects import (
     plugin,
     release,
 )
-from tests.policies.cases.workloads import CONTAINER, job
+from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
 _HAMI = {"devicePlugin": {"nvidiaNodeSelector": {"pool": "a"}}}
@@ -100,7 +100,68 @@ def _level(how: str, label: str) -> Thing:
     return job({"spec.template.metadata": {"annotations": {name: label}}})
 
 
+_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-"
+_BOUNDS = (("min", "0"), ("max", "4"))
+
+
+def _disks(*names: str) -> Thing:
+    tags = [{"tags": {"karpenter.sh/discovery": "ml"}}]
+    spec = {
+        "role": "KarpenterNodeRole",
+        "amiSelectorTerms": [{"alias": "bottlerocket@v1.51.0"}],
+        "subnetSelectorTerms": tags,
+        "securityGroupSelectorTerms": tags,
+        "blockDeviceMappings": [{"deviceName": n, "ebs": {"volumeSize": "200Gi"}} for n in names],
+    }
+    return of_kind("EC2NodeClass", "karpenter.k8s.aws/v1", "gpu", spec)
+
+
+def _gpu_pool() -> Thing:
+    node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"}
+    key = "karpenter.k8s.aws/instance-family"
+    spec = {
+        "nodeClassRef": node_class,
+        "requirements": [{"key": key, "operator": "In", "values": ["g6e"]}],
+    }
+    return of_kind("NodePool", "karpenter.sh/v1", "gpu", {"template": {"spec": spec}})
+
+
+def _machines(**hints: str) -> Thing:
+    own = {_HINT + key: value for key, value in hints.items()}
+    bounds = {f"cluster.x-k8s.io/cluster-api-autoscaler-node-group-{k}-size": v for k, v in _BOUNDS}
+    spec = {"clusterName": "lab", "template": {"spec": {"clusterName": "lab"}}}
+    version, kind = "cluster.x-k8s.io/v1beta1", "MachineDeployment"
+    return of_kind(kind, version, "gpu", spec, annotations={**bounds, **own})
+
+
 CASES = (
+    Case(
+        "bottlerocket-images-on-small-disk",
+        _disks("/dev/xvda", "/dev/xvdb"),
+        _disks("/dev/xvda"),
+        "gives a size to other disks than /dev/xvdb",
+        ADVICE,
+        alongside=(
+            _gpu_pool(),
+            deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.11.0"}),
+        ),
+    ),
+    Case(
+        "autoscaler-hint-incomplete",
+        _machines(type="nvidia.com/gpu", count="1"),
+        _machines(type="nvidia.com/gpu"),
+        "names the resource of its GPUs for a start from 0 machines, and not their number",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "autoscaler-hint-incomplete",
+        _machines(type="nvidia.com/gpu", count="1"),
+        _machines(count="1"),
+        "states the number of its GPUs for a start from 0 machines, and not the resource",
+        ADVICE,
+        alongside=(),
+    ),
     *(
         Case(
             "pods-name-absent-object",
