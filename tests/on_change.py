@@ -265,6 +265,9 @@ ON_CHANGE: dict[str, Rested] = {
         (*FLEETS, "docs/platforms.md", "tests/unit/render/"), "unit/render/test_platforms.py"
     ),
     "unit/platforms/test_new_platform.py": Rested(FLEETS, "unit/test_architecture.py"),
+    "unit/test_architecture.py::test_the_cases_of_the_examples_pass": Rested(
+        ("ARCHITECTURE.md", "tests/policies/", "tests/unit/", *PRODUCT), "unit/test_architecture.py"
+    ),
     "unit/sandbox/cloud/test_aws.py": Rested(("sandbox/",), "unit/sandbox/test_bootstrap.py"),
     "unit/catalogue/test_provider_inputs.py": Rested(
         ("gpufleet/catalogue/", "requirements/", "tools/*.py"),

@@ -1,5 +1,7 @@
 """Anything at all in the place of properties: no crash, only findings or silence."""
 
+from functools import cache
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,8 +91,13 @@ def test_any_value_anywhere_in_a_workload(path, value):
 
 
 MANIFESTS = [case.bad for case in CASES if case.bad.is_manifest]
-BESIDE = [facts for thing in MANIFESTS if (facts := thing.facts()) is not None]
 MANIFEST_PATHS = [(thing, path) for thing in MANIFESTS for path in paths(thing.properties) if path]
+
+
+@cache
+def of_manifests():
+    """What the rules know of all manifests."""
+    return [facts for thing in MANIFESTS if (facts := thing.facts()) is not None]
 
 
 @settings(max_examples=examples(400))
@@ -103,7 +110,7 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
         today=TODAY,
         load_catalogue=load,
         fleet=usual_fleet(),
-        surroundings=Surroundings((*BESIDE, *everything)),
+        surroundings=Surroundings((*of_manifests(), *everything)),
     )
     for found in everything:
         if validating(type(found)):

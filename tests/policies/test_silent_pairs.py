@@ -10,10 +10,9 @@ from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
+from tests.reading import read_yaml
 
-ROWS: list[dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("silent_pairs.yaml").read_text(encoding="utf-8")
-)
+ROWS: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("silent_pairs.yaml"))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['rule']}: {row['why']}")
