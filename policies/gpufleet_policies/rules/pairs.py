@@ -113,16 +113,16 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = _written(minimum=subject.size.standing, disk=subject.disk_gib, gpu=subject.gpu)
         data |= _written(image=subject.image, kubernetes=subject.kubernetes)
         mig = has_mig(context.catalogue, dict.fromkeys(GPU_NAME_LABELS, data.get("gpu")))
-        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "mig": mig, "complete": True})
+        data |= {"metadata": {"labels": subject.labels}, "complete": subject.labels_known}
+        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "mig": mig})
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
         document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
             document["mig"] = has_mig(context.catalogue, mapping(metadata.get("labels")))
-            notes = mapping(metadata.get("annotations"))  # HAMi's: its GPUs, a list in JSON
-            register = str(notes.get("hami.io/node-nvidia-register"))
-            document["devices"] = register.count('"id":') or None
+            register = str(mapping(metadata.get("annotations")).get("hami.io/node-nvidia-register"))
+            document["devices"] = register.count('"id":') or None  # HAMi's GPUs, a list in JSON
         yield str(document.get("kind")), _Side(subject, document)
 
 

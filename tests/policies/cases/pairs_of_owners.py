@@ -292,7 +292,10 @@ CASES = (
         dra(GIVES_GPUS),
         "does not switch CDI on in containerd, which Node gpu-1 runs as containerd://1.7.27",
         ADVICE,
-        alongside=(old_containerd(), operator("v25.3.1", {"devicePlugin": {"enabled": False}})),
+        alongside=(
+            old_containerd(),
+            operator("v25.3.1", {"devicePlugin": {"enabled": False}, "driver": {"enabled": False}}),
+        ),
     ),
     Case(
         "release-fails-on-node",
@@ -300,7 +303,10 @@ CASES = (
         dra(GIVES_GPUS),
         "does not switch CDI on in containerd",
         ADVICE,
-        alongside=(old_containerd(), operator("v25.10.1", CDI_OFF)),
+        alongside=(
+            old_containerd(),
+            operator("v25.10.1", {**CDI_OFF, "driver": {"enabled": False}}),
+        ),
     ),
     refused(
         dynamo("0.8.1", etcd={"enabled": False}),

@@ -118,7 +118,7 @@ _HTTPS = of_kind(
 _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
 _POOLS = "inference.networking.k8s.io/v1"
-_CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
+_CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu")
 _CONFIGS.properties["data"] = {"any": "version: v1"}
 
 _ROUTER = [
@@ -234,7 +234,7 @@ CASES = (
         "device-plugin-default-absent",
         operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}),
         operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "t4"}}}),
-        "the default is t4, and ConfigMap gpu-operator/shares has no such key",
+        "the default is t4, and ConfigMap gpu/shares has no such key",
         ADVICE,
         alongside=(_CONFIGS,),
     ),
