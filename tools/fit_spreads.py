@@ -7,32 +7,36 @@ First the parts of a peak rate that are reached: the one in `PARTS` with which t
 the sum of the logarithms of the factors, each at most 2.
 
 Then the ranges. Points are divided by kind of model, then load, engine and bits of the weights, each part as long as it has `ENOUGH`
-points; those of the parts that are too few are one part together. A range is the lowest and the highest time per token
-(measured by computed) and inverse of throughput of its points, without the outermost fortieth on each side, and at least one of ten and more;
-or what another point keeps in 95 % (Student's t, of the logarithms of the figures that are left), where that is wider, rounded
-outwards. A third of the points, drawn by a hash, and the sets `slowed` and `last` are not used: `inside` counts those of their
-figures that the range holds.
+reports; those of the parts that are too few are one part together. Load tests of one report (a source, an engine, a model, a format, a
+GPU, a tensor group) are wrong by the same cause, so that each report has one weight, however many points it has. A range is what another
+report keeps in 95 %: Student's t of the logarithms of time per token (measured by computed) and inverse of throughput, without the
+outermost `TAIL` of the weight on each side; of dense models, where that is wider than `WIDE`, that width around the median. It is
+rounded outwards. A third of the points, drawn by a hash, and the sets `slowed` and `final` are not used: `inside` counts those of the third
+that the range holds.
 """
 
 import csv
+from collections import Counter
+from itertools import accumulate
 from math import ceil, exp, floor, log, sqrt
 from pathlib import Path
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist
 
 from gpufleet_planner.sizing.serving_rates import serving_replica
+from gpufleet_planner.sizing.throughput import WIDE
 from gpufleet_planner.tables import REST
 from gpufleet_planner.tables import table as rows_of
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
-ENOUGH = 8
-"""Minimum number of points of a part with its own range."""
+ENOUGH = 12
+"""Minimum number of reports of a part with its own range."""
 TAIL = 0.025
-FEW = 10
-"""Figures from which on at least one is left out at each side."""
 PARTS = [number / 20 for number in range(4, 17)]
+JUDGED = ("slowed", "final")
+"""Sets that no range is fitted to."""
 DATA = Path(__file__).parent.parent / "planner/gpufleet_planner/data"
 TABLE, REACHED = DATA / "spreads.csv", DATA / "reached.csv"
-HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "apart", "figures_apart", "inside")
+HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "reports", "apart", "figures_apart", "inside")
 
 
 def parts_of(point: LoadPoint) -> tuple[str, ...]:
@@ -55,29 +59,51 @@ def divide(points: list[LoadPoint], key: tuple[str, ...] = ()) -> dict[tuple[str
     found: dict[str, list[LoadPoint]] = {}
     for point in points:
         found.setdefault(parts_of(point)[depth], []).append(point)
-    large = {name: some for name, some in found.items() if sum(not p.apart for p in some) >= ENOUGH}
+    large = {name: some for name, some in found.items() if reports(some) >= ENOUGH}
     rest = [point for name, some in found.items() if name not in large for point in some]
     rows: dict[tuple[str, ...], list[LoadPoint]] = {}
     for name, some in sorted(large.items()):
         rows |= divide(some, (*key, name))
-    fitted = sum(not p.apart for p in rest)
     # A kind or load that is not in the table has no row: both are closed sets.
     if rest or depth > 1:
-        # If the rest has too few points, all points together give its range.
-        rows[(*key, *[REST] * (4 - depth))] = rest if fitted >= ENOUGH else points
+        # If the rest has too few reports, all points together give its range.
+        rows[(*key, *[REST] * (4 - depth))] = rest if reports(rest) >= ENOUGH else points
     return rows
 
 
-def span(fitted: list[float], points: int) -> tuple[float, float]:
-    """Lowest and highest of sorted figures of a number of points."""
-    cut = max(floor(len(fitted) * TAIL), int(len(fitted) >= FEW))
-    left = fitted[cut : len(fitted) - cut]
-    logs = [log(figure) for figure in left]
+def reports(points: list[LoadPoint]) -> int:
+    """Reports of the points that are fitted."""
+    return len({point.report for point in points if not point.apart})
+
+
+def span(points: list[LoadPoint], narrow: bool) -> tuple[float, float]:
+    """Lowest and highest figure that another report keeps in 95 %; `narrow`: at most `WIDE`."""
+    fitted = [point for point in points if not point.apart]
+    number = Counter(point.report for point in fitted)
+    logs = sorted(
+        (log(figure), 1 / number[point.report] / len(figures))
+        for point in fitted
+        for figures in [figures_of(point)]
+        for figure in figures
+    )
+    whole, passed, left = len(number), 0.0, list[tuple[float, float]]()
+    for figure, weight in logs:
+        if TAIL * whole <= passed + weight / 2 <= (1 - TAIL) * whole:
+            left.append((figure, weight))
+        passed += weight
+    weights = sum(weight for _, weight in left)
+    mean = sum(figure * weight for figure, weight in left) / weights
+    variance = sum((figure - mean) ** 2 * weight for figure, weight in left) / weights
     normal = NormalDist().inv_cdf(1 - TAIL)
-    student = normal + (normal**3 + normal) / (4 * (points - 1))
-    reach = student * stdev(logs) * sqrt(1 + 1 / points)
-    least, most = min(left[0], exp(fmean(logs) - reach)), max(left[-1], exp(fmean(logs) + reach))
-    return floor(least * 50) / 50, ceil(most * 50) / 50
+    student = normal + (normal**3 + normal) / (4 * (whole - 1))
+    reach = student * sqrt(variance * (1 + 1 / whole) * whole / (whole - 1))
+    low, high = mean - reach, mean + reach
+    if narrow and high - low > log(WIDE):
+        passed = accumulate(weight for _, weight in logs)
+        middle = next(f for (f, _), sum_ in zip(logs, passed, strict=True) if sum_ >= whole / 2)
+        side = exp(log(WIDE) / 2)
+        return ceil(exp(middle) / side * 50) / 50, floor(exp(middle) * side * 50) / 50
+    return floor(exp(low) * 50) / 50, ceil(exp(high) * 50) / 50
 
 
 def rates(row: dict[str, str], part: float, points: list[LoadPoint]) -> list[float]:
@@ -112,13 +138,13 @@ def reached() -> str:
 def table() -> list[dict[str, object]]:
     """Rows of the file."""
     rows: list[dict[str, object]] = []
-    for key, points in divide(list(POINTS)).items():
-        fitted = sorted(figure for point in points if not point.apart for figure in figures_of(point))
-        least, most = span(fitted, sum(not p.apart for p in points))
+    for key, points in divide([point for point in POINTS if point.row["set"] not in JUDGED]).items():
+        least, most = span(points, key[0] == "dense")
         apart = [point for point in points if point.apart]
         figures = [figure for point in apart for figure in figures_of(point)]
         inside = sum(least <= figure <= most for figure in figures)
-        counts = (sum(not p.apart for p in points), len(apart), len(figures), inside)
+        fitted = len(points) - len(apart)
+        counts = (fitted, reports(points), len(apart), len(figures), inside)
         rows.append(dict(zip(HEAD, (*key, f"{least:.2f}", f"{most:.2f}", *counts), strict=True)))
     return rows
 

@@ -29,6 +29,11 @@ to Mixtral-8x7B at batch 1 on 2 to 8 A100-80 (gpt-fast @ 056f8fb, mixtral-moe/RE
 LATENT_LAYER_SECONDS = 45e-6
 """The further projections of latent attention: fitted to DeepSeek-R1 FP8 on 8 H200 at 1 to 64
 sequences (NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870)."""
+FUSED_LAYER_SECONDS = 10e-6
+"""A mixture layer in one kernel, which takes the logits of the router and gives the sum of the
+experts (`trtllm_fp4_block_scale_moe`: sgl-project/sglang @ dec8155,
+srt/layers/moe/moe_runner/flashinfer_trtllm.py), latent attention included: fitted to gpt-oss-120b
+and DeepSeek-V3.1 in NVFP4 on 8 B200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,7 @@ def decode_step(
     layers = sum(mixture.layers for mixture in mixtures)
     # Embeddings are looked up, not read; a tied matrix is read once as the head.
     dense = float(stored.layers) + float(stored.head or stored.embeddings)
+    apart = layers * MIXTURE_LAYER_SECONDS + latent * LATENT_LAYER_SECONDS
     tokens = serving.mean_tokens
     fixed, each = forward_cost(model, parallel, link)
     return DecodeStep(
@@ -154,5 +160,5 @@ def decode_step(
         sequence_operations=2 * count_parameters(model).multiplied + attention_flops(model, tokens),
         moved_seconds=fixed,
         moved_seconds_per_token=each,
-        started_seconds=layers * MIXTURE_LAYER_SECONDS + latent * LATENT_LAYER_SECONDS,
+        started_seconds=layers * FUSED_LAYER_SECONDS if rate.fused and layers else apart,
     )

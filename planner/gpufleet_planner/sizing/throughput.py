@@ -43,6 +43,8 @@ class Rate:
     """Dense operations per second of this device's share."""
     bandwidth: float
     """Bytes per second of this device's share."""
+    fused: bool
+    """Whether engines take a mixture layer in one kernel: in FP4, on compute capability 10."""
 
 
 def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ...]:
@@ -84,6 +86,7 @@ def device_rate(device: Device, weights: WeightFormat) -> Rate | None:
                 unit,
                 peak * float(device.compute_share),
                 rates.memory_bandwidth * float(device.bandwidth_share),
+                unit is Compute.FP4 and (device.gpu.compute_capability or (0,))[0] == 10,
             )
     return None
 

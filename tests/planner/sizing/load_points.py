@@ -72,6 +72,12 @@ class LoadPoint:
         text = f"{self.case}, {self.row['source']}"
         return self.row["set"] in ("slowed", "final") or sha256(text.encode()).digest()[0] % 3 == 0
 
+    @property
+    def report(self) -> tuple[str, ...]:
+        """What its load tests have in common."""
+        names = ("source", "engine", "model", "weights", "gpu", "tensor")
+        return tuple(self.row[name] for name in names)
+
     def number(self, name: str) -> float:
         return float(self.row[name])
 
