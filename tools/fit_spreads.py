@@ -121,7 +121,7 @@ def far(factors: list[float]) -> float:
 def reached() -> str:
     """`reached.csv` with the parts that are fitted here."""
     text = REACHED.read_text(encoding="utf-8")
-    fitted = [point for point in POINTS if point.mixture and not point.apart]
+    fitted = [point for point in POINTS if not point.apart]
     for row in rows_of("reached"):
         if "tools/fit_spreads.py" not in row["source"]:
             continue

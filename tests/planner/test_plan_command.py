@@ -47,7 +47,7 @@ def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
     assert "nonprod-pool-minimum-above-zero" in result.stderr
 
 
-def test_a_plan_of_a_mixture_buys_for_two_thirds_of_what_is_computed(tmp_path: Path) -> None:
+def test_a_plan_of_a_mixture_buys_for_half_of_what_is_computed(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         "platform: eks\ncluster: {name: a, region: us-east-1}\ngpus: [H100-80GB]\n"
@@ -62,8 +62,8 @@ def test_a_plan_of_a_mixture_buys_for_two_thirds_of_what_is_computed(tmp_path: P
     assert found is not None, written
     reached, least = (int(text.replace(",", "")) for text in found.groups())
     assert least >= 2000
-    # spreads.csv, mixtures on vLLM under a steady load.
-    assert reached == pytest.approx(1.54 * least, abs=3)
+    # spreads.csv, mixtures under a steady load.
+    assert reached == pytest.approx(1.98 * least, abs=3)
 
 
 def test_manifests_are_written(tmp_path: Path) -> None:

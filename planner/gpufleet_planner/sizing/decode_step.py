@@ -31,9 +31,8 @@ LATENT_LAYER_SECONDS = 45e-6
 sequences (NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870)."""
 FUSED_LAYER_SECONDS = 10e-6
 """A mixture layer in one kernel, which takes the logits of the router and gives the sum of the
-experts (`trtllm_fp4_block_scale_moe`: sgl-project/sglang @ dec8155,
-srt/layers/moe/moe_runner/flashinfer_trtllm.py), latent attention included: fitted to gpt-oss-120b
-and DeepSeek-V3.1 in NVFP4 on 8 B200."""
+experts (`trtllm_fp4_block_scale_moe` of flashinfer-ai/flashinfer, fused_moe/core.py), latent
+attention included: fitted to gpt-oss-120b and DeepSeek-V3.1 in NVFP4 on 8 B200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +90,7 @@ class DecodeStep:
         """Extra time of a step whose prompts of this number of tokens read experts beyond those
         that its sequences use."""
         part = -(-batch // self.pipeline)
-        more = sum(
-            mixture.touched(part + tokens) - mixture.touched(part) for mixture in self.mixtures
-        )
+        more = sum(one.touched(part + tokens) - one.touched(part) for one in self.mixtures)
         return more * self.expert_bytes / (self.rate.bandwidth * self.mbu)
 
     def operations(self, batch: int) -> float:
