@@ -41,6 +41,7 @@ from tests.policies.cases.pair_objects import (
     taint_rule,
 )
 from tests.policies.cases.pairs_of_charts import CASES as CHARTS
+from tests.policies.cases.pairs_of_manifests import CASES as MANIFESTS
 from tests.policies.cases.pairs_of_options import CASES as OPTIONS
 from tests.policies.cases.pairs_of_options import TOGETHER
 from tests.policies.cases.pairs_of_owners import CASES as OWNERS
@@ -332,6 +333,7 @@ CASES = (
     *TOGETHER,
     *SERVERS,
     *SERVING,
+    *MANIFESTS,
     *RELEASES,
     *OWNERS,
     *ROUTERS,
