@@ -1,13 +1,16 @@
 """Cases of rules/pairs.py: values of the router of llm-d and of KAI's chart that fail or are not
-read, and releases of schedulers and trainers that do not work together."""
+read, releases of schedulers and trainers that do not work together, servers over several nodes, and
+pools and queues whose labels are wrong."""
 
 from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import release
+from tests.policies.cases.pair_objects import of_kind, release
+from tests.policies.cases.workloads import deployment, job
 
 ADVICE = Level.ADVISORY
+PODS = "spec.template.metadata.labels"
 _SERVERS = {"modelServers": {"matchLabels": {"llm-d.ai/guide": "baseline"}}}
 
 
@@ -25,6 +28,38 @@ def proxy(pool: bool = True, **values: Any) -> Thing:
 
 def kai(version: str, **values: Any) -> Thing:
     return release("kai-scheduler", version, values, "kai-scheduler")
+
+
+def group(*words: str, tag: str = "v0.11.2", gpus: int = 8) -> Thing:
+    """A leader and a worker of vLLM."""
+    memory = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
+    container = {
+        "name": "vllm",
+        "image": f"vllm/vllm-openai:{tag}",
+        "resources": {"limits": {"nvidia.com/gpu": gpus, "memory": "64Gi"}},
+        "readinessProbe": {"tcpSocket": {"port": 8000}},
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+    }
+    first = {**container, "args": ["--model", "a/b", *words]}
+    other = {**container, "command": ["ray"], "args": ["start", "--block", "--address=leader"]}
+    leader = {"spec": {"containers": [first], "volumes": [memory]}}
+    worker = {"spec": {"containers": [other], "volumes": [memory]}}
+    template = {"size": 2, "leaderTemplate": leader, "workerTemplate": worker}
+    spec = {"replicas": 1, "leaderWorkerTemplate": template}
+    return of_kind("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "llm", spec, namespace="ml")
+
+
+def split(bad: Thing, found: str, good: Thing) -> Case:
+    return Case("server-options-refused", good, bad, found, ADVICE, alongside=())
+
+
+def pool(**labels: str) -> Thing:
+    spec = {
+        "selector": {"matchLabels": {f"llm-d.ai/{key}": value for key, value in labels.items()}},
+        "targetPorts": [{"number": 8000}],
+        "endpointPickerRef": {"name": "epp", "port": {"number": 9002}},
+    }
+    return of_kind("InferencePool", "inference.networking.k8s.io/v1", "p", spec, namespace="ml")
 
 
 def refused(good: Thing, bad: Thing, found: str) -> Case:
@@ -103,5 +138,51 @@ CASES = (
         "needs KAI Scheduler v0.17.0 or later with Grove in 1.5.0",
         ADVICE,
         alongside=(kai("v0.16.3"),),
+    ),
+    *(
+        split(
+            group("--tensor-parallel-size", str(gpus), gpus=gpus // 2),
+            f"splits a model over {gpus} GPUs, has {gpus // 2} in a pod",
+            group(
+                "--tensor-parallel-size",
+                str(gpus),
+                "--distributed-executor-backend",
+                "ray",
+                gpus=gpus // 2,
+            ),
+        )
+        for gpus in (2, 4, 8, 16, 32)
+    ),
+    *(
+        split(
+            group(f"--tensor-parallel-size={gpus}", "--pipeline-parallel-size=2", gpus=gpus),
+            f"splits a model over {2 * gpus} or more GPUs, has {gpus} in a pod",
+            group(
+                f"--tensor-parallel-size={gpus}",
+                "--pipeline-parallel-size=2",
+                tag="v0.11.0",
+                gpus=gpus,
+            ),
+        )
+        for gpus in (2, 4, 8)
+    ),
+    Case(
+        "kueue-queue-in-annotation",
+        job({'metadata.labels."kueue.x-k8s.io/queue-name"': "team"}),
+        job({'metadata.annotations."kueue.x-k8s.io/queue-name"': "team"}),
+        "names the queue team in an annotation",
+        ADVICE,
+        alongside=(),
+    ),
+    *(
+        Case(
+            "service-selects-nothing",
+            pool(**{key: "optimized-baseline"}),
+            pool(**{key: "optimised-baseline"}),
+            f"selects pods with llm-d.ai/{key} optimised-baseline, which none of these files has",
+            ADVICE,
+            alongside=(deployment({f'{PODS}."llm-d.ai/{key}"': "optimized-baseline"}),),
+        )
+        for key in ("guide", "model")
     ),
 )
