@@ -1,5 +1,6 @@
 """`gpufleet sandbox`: a real control plane with simulated GPU nodes on this machine."""
 
+import errno
 import shlex
 import signal
 import sys
@@ -202,13 +203,22 @@ def _session(directory: Path | None) -> Iterator[Sandbox]:
     except BrokenPipeError:
         raise  # the reader of the output has closed, which the program handles
     except OSError as problem:
-        click.echo(f"gpufleet: {problem}", err=True)
+        click.echo(f"gpufleet: {_reason(problem)}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         click.echo("\ngpufleet: interrupted; run it again to go on", err=True)
         sys.exit(130)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _reason(problem: OSError) -> str:
+    """The file that could not be used and why, and what to do where there is no room."""
+    # Of two files, such as those of a copy, the second is the one that was written.
+    text = f"{problem.filename2 or problem.filename or 'a file'}: {problem.strerror or problem}"
+    if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return text
+    return f"{text}; free some, or name a folder elsewhere with --dir or GPUFLEET_CACHE"
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -12,12 +12,14 @@ from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.acceptance import common_objects, key_of, pool_objects, tested, verdicts
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 Figures = dict[str, dict[str, dict[str, str]]]
 """Node -> test -> `figure`, `expected`, `verdict`."""
@@ -133,19 +135,12 @@ def verdict(
         if node not in figures:
             refused[node] = {"verdict": "none yet, expected one"}
     if strict and refused:
-        refuse(
-            component,
-            [
-                error(
-                    "node-not-accepted",
-                    f"pools.{pool}.{node}",
-                    f"{test}: {text}",
-                    "repair or replace the node; it stays tainted until it passes",
-                )
-                for node, tests in refused.items()
-                for test, text in tests.items()
-            ],
+        failed = (
+            _finding("node-not-accepted", f"pools.{pool}.{node}", test=test, result=text)
+            for node, tests in refused.items()
+            for test, text in tests.items()
         )
+        refuse(component, failed)
     return {"accepted": accepted, "refused": refused, "figures": figures}
 
 
@@ -160,6 +155,5 @@ def _entry(text: str) -> dict[str, Any]:
 def _planned(component: str, args: GpuAcceptanceArgs) -> FleetPlan:
     plan = declared_fleet(component, GpuAcceptanceArgs, args)
     if not tested(plan.fleet):
-        missing = "no pool has `acceptance`: nothing would be tested"
-        refuse(component, [error("acceptance-missing", "pools", missing)])
+        refuse(component, [_finding("acceptance-missing")])
     return plan

@@ -11,7 +11,7 @@ from gpufleet.components_base.cluster_objects import ManifestObject, operator_na
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, warning_texts
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.release import chart_release
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.dashboards import dashboards
@@ -19,6 +19,8 @@ from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.monitoring_artefacts import alerts, monitoring_objects, validate_alerts
 from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+
+_finding = findings_in(__file__)
 
 TIMEOUT_SECONDS = 300
 """Timeout until the exporter's release is ready."""
@@ -83,8 +85,7 @@ def monitoring_plan(component: str, fleet: Fleet) -> MonitoringPlan:
     """Raises InvalidArgumentsError when nothing is declared to be monitored."""
     monitoring = fleet.spec.monitoring
     if monitoring is None:
-        missing = "nothing is declared to be monitored"
-        refuse(component, [error("monitoring-missing", "monitoring", missing)])
+        refuse(component, [_finding("monitoring-missing")])
     warnings = tuple(warning_texts(validate_alerts(fleet)))
     return MonitoringPlan(fleet=fleet, monitoring=monitoring, warnings=warnings)
 

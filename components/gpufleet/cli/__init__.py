@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from gpufleet.cli.at_work import sign_of_life
-from gpufleet.cli.output import UnreadableInputError, print_findings
+from gpufleet.cli.output import UnreadableInputError, has_written, print_findings, print_json
 from gpufleet.findings import FleetError
 from gpufleet.messages import message, one_line
 
@@ -135,7 +136,8 @@ def _program() -> None:
     """One declaration of a GPU fleet: compiled, priced, rendered, validated. `pulumi up` deploys.
 
     Commands read `-` as standard input, take `--format text|json`, print all findings at once and
-    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or no input).
+    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or no input; in JSON the
+    document is `{"error": {"exitStatus", "message"}}`).
 
     \b
         gpufleet explain fleet.yaml     what nodes offer, and what they cost
@@ -147,7 +149,9 @@ def main() -> None:
     """Entry point of the program: neither invalid input nor a full disk ends in a traceback."""
     _open_closed_streams()
     if "" in sys.argv[1:]:
-        _end("an argument is empty: perhaps a variable of the shell has no value", 2)
+        before = sys.argv[sys.argv.index("", 1) - 1]
+        what = one_line(before) if before.startswith("--") else "an argument"
+        _end(f"{what} is empty: perhaps a variable of the shell has no value", 2)
     # A run is short and keeps nearly all its objects: the default collects garbage a thousand
     # times as often as is useful (mypy sets it in build.py, too).
     gc.set_threshold(500_000, 20, 20)
@@ -159,10 +163,17 @@ def main() -> None:
             color = False if os.environ.get("NO_COLOR") else None
             name = one_line(sys.argv[1]) if len(sys.argv) > 1 else ""
             with nullcontext() if name in SHOW_THEMSELVES else sign_of_life(name):
-                _program(prog_name="gpufleet", color=color)
+                sys.exit(_program.main(prog_name="gpufleet", color=color, standalone_mode=False))
         finally:
             gc.freeze()  # nothing is collected again while Python exits
             sys.stdout.flush()  # a write error is reported here, not while Python exits
+    except click.Abort:
+        click.echo("Aborted!", err=True)
+        sys.exit(1)
+    except click.ClickException as problem:
+        problem.show()
+        _write_as_json(problem.format_message())
+        sys.exit(problem.exit_code)
     except UnreadableInputError as problem:
         _end(str(problem), 2)
     except FleetError as problem:
@@ -195,7 +206,17 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _write_as_json(text: str) -> None:
+    """With `--format json`, the document of a run that ends with 2, unless it wrote one."""
+    asked = "--format=json" in sys.argv or ("--format", "json") in pairwise(sys.argv)
+    if asked and not has_written():
+        print_json({"error": {"exitStatus": 2, "message": text}})
+        sys.stdout.flush()
+
+
 def _end(text: str, code: int) -> NoReturn:
     with suppress(OSError):
         click.echo(f"gpufleet: {message(text)}", err=True)
+        if code == 2:
+            _write_as_json(message(text))
     sys.exit(code)

@@ -227,7 +227,7 @@ def command(
     output_format: str,
 ) -> None:
     """Show a table of the catalogue: gpus, mig, vgpu, drivers, instances, prices,
-    offers, models, charts, images, sources.
+    offers, models, engines, charts, images, sources.
 
     \b
         gpufleet catalogue mig --gpu A100-80
@@ -267,6 +267,8 @@ def command(
         print_json(rows)
     else:
         _print_table(f"{table}, edition {catalogue.edition}", columns, rows)
+        if not rows:
+            click.echo("No rows: the edition has none of these options.")
 
 
 def _print_table(title: str, columns: Iterable[str], rows: Sequence[Row]) -> None:

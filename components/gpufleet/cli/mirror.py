@@ -13,15 +13,19 @@ from gpufleet.cli.output import exit_code, format_option, print_findings, print_
 from gpufleet.cli.source import compile_files
 from gpufleet.documents.data_files import data_part
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.messages import counted, one_line
 from gpufleet.render.fleet_release import FleetRelease
 from gpufleet.render.mirror import MirrorList, as_dict, mirror_list
 
-REGISTRY = "addons.images.registry"
+_finding = findings_in(__file__)
+
 NODE_OS = re.compile(r"[a-z]+[0-9]+(\.[0-9]+)*")
 """ID and VERSION_ID of a node's os-release, as NVIDIA's operators join them (NVIDIA/gpu-operator,
 `getGPUNodeOSInfo`)."""
+SYSTEMS = ("ubuntu", "rhel", "rhcos", "rocky", "sles")
+"""Systems with images of NVIDIA (NVIDIA/gpu-driver-container @ 7f9a9e3 `.github/image-matrix.json`;
+rhcos: the same folders as rhel; sles: DOCA-OFED). Images of your own may be for others."""
 
 
 @click.command()
@@ -58,12 +62,13 @@ def command(
             raise click.BadParameter(f"{one_line(name)!r} is {wanted}", param_hint="--node-os")
     compiled = compile_files(source, None)
     findings: list[Finding] = list(compiled.findings)
+    for name in node_os:
+        if name.rstrip("0123456789.") not in SYSTEMS:
+            findings.append(_finding("mirror-system-unknown", found=name, known=SYSTEMS))
     found: MirrorList | None = None
     if compiled.fleet is not None and compiled.deployable:
         if tool == "skopeo" and compiled.fleet.spec.addons.images.registry is None:
-            what = "skopeo copies to a registry, and none is declared"
-            fix = f"write `{REGISTRY}: registry.example.com/mirror`"
-            findings.append(error("mirror-registry-missing", REGISTRY, what, fix))
+            findings.append(_finding("mirror-registry-missing"))
         if not has_errors(findings):
             found = mirror_list(compiled.fleet, node_os)
     print_findings(findings)

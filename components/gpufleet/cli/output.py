@@ -91,7 +91,21 @@ def table_console() -> "Console":
 
 def print_json(document: object) -> None:
     """Write one JSON document to standard output. Decimals become strings, so no digit is lost."""
-    sys.stdout.write(json_text(document) + "\n")
+    write_document(json_text(document) + "\n")
+
+
+_written: set[str] = set()
+
+
+def write_document(text: str) -> None:
+    """Write the one document of a run to standard output, its colours only to a terminal."""
+    _written.add("document")
+    click.echo(text, nl=False)
+
+
+def has_written() -> bool:
+    """Whether this run wrote its document."""
+    return bool(_written)
 
 
 def fitted(line: str, width: int) -> str:

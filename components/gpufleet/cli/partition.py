@@ -96,7 +96,7 @@ def _wanted(text: str) -> dict[str, Any]:
 _WRITE = (
     """write profile and count, such as 1g.10gb=3,3g.40gb=1 or '{"1g.10gb": 3, "3g.40gb": 1}'"""
 )
-_COUNTED = re.compile(r"([^=\s,{\[\"'][^=\s{\[\"']{0,60})=([0-9]{1,9})(?=[,\s]|$)")
+_COUNTED = re.compile(r"([^=\s,{\[\"'][^=\s{\[\"']{0,60})=(-?[0-9]{1,19})(?=[,\s]|$)")
 _COUNTED_LIST = re.compile(rf"\s*{_COUNTED.pattern}(?:[,\s]+{_COUNTED.pattern})*\s*")
 """`3g.40gb=1,1g.10gb+me=2`: profile and count, as NVIDIA's programs and shells write pairs."""
 

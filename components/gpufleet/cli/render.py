@@ -18,11 +18,13 @@ from gpufleet.cli.rendered_folder import (
 )
 from gpufleet.cli.source import compile_files
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, has_errors, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gitops import GitPlace, argocd_files, flux_files, in_waves
 from gpufleet.render.releases import releases
+
+_finding = findings_in(__file__)
 
 
 @click.command()
@@ -88,12 +90,7 @@ def command(
 def _wired(fleet: Fleet) -> list[Finding]:
     """Values that only deployed resources of a cloud have."""
     return [
-        warning(
-            "gitops-value-open",
-            "addons",
-            f"chart {release.chart.name} needs {key}, which a resource of the cloud gives",
-            "write it in the values of the add-on",
-        )
+        _finding("gitops-value-open", chart=release.chart.name, key=key)
         for release in releases(fleet)
         for key in release.wired
         if value_at(release.values, key) is None

@@ -16,8 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from gpufleet.cli.output import UnreadableInputError, refusing
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.render.artefact import Artefact
+
+_finding = findings_in(__file__)
 
 INDEX = "gpufleet-files.json"
 """The list of our files, in the folder itself."""
@@ -82,14 +84,8 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
         if foreign and there != file.text.encode():
             problem = "a file exists that no earlier run wrote"
         if problem is not None:
-            findings.append(
-                error(
-                    "render-place-taken",
-                    str(folder / file.path),
-                    problem,
-                    "move it, or render into another folder",
-                )
-            )
+            place = str(folder / file.path)
+            findings.append(_finding("render-place-taken", place, why=problem))
         status = "new" if there is None else "changed"
         if there == file.text.encode():
             status = "unchanged"
@@ -107,14 +103,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
             changes.append(FileChange(path, "removed", None))
         else:
             del ours[path]
-            findings.append(
-                warning(
-                    "render-leftover-changed",
-                    str(folder / path),
-                    "no longer rendered, but changed since it was: it stays, and is yours now",
-                    "remove it if you do not need it",
-                )
-            )
+            findings.append(_finding("render-leftover-changed", str(folder / path)))
     ordered = sorted(changes, key=lambda change: change.path)
     return FolderPlan(folder, tuple(ordered), ours, tuple(findings))
 

@@ -80,11 +80,8 @@ def stops(
             found.append(
                 Stop(called, pool.name, start, end, units, _worth(units, pool, end - start))
             )
-    return sorted(found, key=lambda stop: (stop.start, stop.notebook)), _unknown(silent)
-
-
-def _unknown(silent: Sequence[str]) -> list[Finding]:
-    return [_finding("cost-stops-unknown", ", ".join(silent), query=QUERY)] if silent else []
+    unknown = [_finding("cost-stops-unknown", ", ".join(silent), query=QUERY)] if silent else []
+    return sorted(found, key=lambda stop: (stop.start, stop.notebook)), unknown
 
 
 def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[PodHolding]:

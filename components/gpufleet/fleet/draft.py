@@ -11,7 +11,7 @@ from gpufleet.contract.machine_images import image_mismatch
 from gpufleet.contract.operator_values import switch
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.cut_over import cut_previous
@@ -343,13 +343,13 @@ def choose_image(
     other = image_mismatch(key, image.architectures, {machine.name: machine.architecture})
     if other is not None:
         return None, [
-            error(
+            _finding(
                 "image-architecture",
-                f"{path}.image",
-                other.found,
-                f"one of {', '.join(_fitting(catalogue, platform, machine, gpu))}",
+                path,
+                mismatch=other.found,
+                fitting=_fitting(catalogue, platform, machine, gpu),
                 found=machine.architecture,
-                allowed=list(image.architectures),
+                allowed=image.architectures,
             )
         ]
     if gpu.vendor in {"nvidia", NEURON} and gpu.vendor not in image.vendors:

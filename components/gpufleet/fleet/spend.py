@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from gpufleet.catalogue import MICRO_USD
 from gpufleet.catalogue.instance import planned_price, price_range
-from gpufleet.findings import Finding, findings_in, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded
 from gpufleet.spec.capacity import Capacity, Spot
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -129,13 +129,9 @@ def validate_budget(
         return
     budget = spec.budget.usd_per_hour
     if isinstance(bounds.maximum, Unbounded):
-        yield warning(
-            "spend-unbounded",
-            "budget.usdPerHour",
-            f"{budget} USD/h cannot be guaranteed: " + "; ".join(bounds.maximum.causes),
-            "give the price if you know it, such as capacityBlock.usdPerHour",
-            causes=list(bounds.maximum.causes),
-        )
+        causes = bounds.maximum.causes
+        why = "; ".join(causes)
+        yield _finding("spend-unbounded", budget=budget, why=why, causes=causes)
         return
     limit = micro(str(budget))
     if bounds.maximum <= limit:

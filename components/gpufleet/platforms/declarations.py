@@ -36,27 +36,16 @@ CLUSTER = {"cluster.region": "region", "cluster.kubernetesVersion": "kubernetesV
 def compiled_declarations(
     component: str, given: Mapping[str, Any], names: Mapping[str, str] = CLUSTER
 ) -> Fleet:
-    """Pools and overrides of one cluster, compiled.
+    """Pools and overrides of one cluster, compiled. `given` has fields of a FleetSpec and of its
+    cluster.
 
     `names`: field of a FleetSpec -> the argument that gives it. Raises InvalidArgumentsError with
     every finding when one is an error.
     """
-    cluster: dict[str, Any] = {"name": "cluster"}
-    for key in ("region", "kubernetesVersion"):
-        if key in given:
-            cluster[key] = given[key]
-    kept = ("environment", "namePrefix", "provisioner", "queues", "monitoring", "tags")
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": given["platform"],
-            "cluster": cluster,
-            "pools": given["pools"],
-            "addons": given.get("addons", {}),
-            **{key: given[key] for key in kept if key in given},
-        },
-        at=looked_at(component),
-    )
+    of_cluster = given.keys() & {"region", "kubernetesVersion"}
+    declaration = {key: given[key] for key in given.keys() - of_cluster}
+    declaration["cluster"] = {"name": "cluster", **{key: given[key] for key in of_cluster}}
+    result = compile_data(declaration, at=looked_at(component))
     findings = in_own_words(names, result.findings)
     if result.fleet is None or not result.deployable:
         refuse(component, findings)

@@ -30,10 +30,14 @@ def read_document(text: str | bytes, begins: str = _FLEET) -> dict[str, Any]:
 
 
 def fleet_part(document: dict[str, Any]) -> dict[str, Any]:
-    """The FleetSpec in a document: `config.gpufleet:fleet` of a stack file, else all of it.
+    """The FleetSpec in a document: `config.gpufleet:fleet` of a stack file, `spec` of the JSON of
+    `gpufleet plan` and `adopt`, else all of it.
 
     Raises UnreadableDocumentError when a stack file has no such entry, or it is encrypted.
     """
+    written: object = document.get("spec")
+    if isinstance(written, dict) and "platform" in written:
+        return cast("dict[str, Any]", written)
     config: object = document.get("config")
     if not isinstance(config, dict) or "pools" in document:
         return document

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.output import UnreadableInputError, write_document
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.messages import json_text, one_line
 
@@ -52,7 +52,7 @@ def print_report(
     width = None
     if sys.stdout.isatty():
         width = max(60, min(shutil.get_terminal_size((80, 24)).columns, 140))
-    click.echo(report(result, output_format, width, verbose=verbose, top=top), nl=False)
+    write_document(report(result, output_format, width, verbose=verbose, top=top))
 
 
 def write_outputs(result: "Audit", files: Mapping[Path, str]) -> None:

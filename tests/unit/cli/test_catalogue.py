@@ -133,3 +133,8 @@ def test_wrong_usage_exits_2(arguments: tuple[str, ...], words: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert words in result.output
+
+
+def test_a_table_without_rows_is_said() -> None:
+    assert "No rows" in run("mig", "--gpu", "L4").stdout
+    assert rows("mig", "--gpu", "L4") == []

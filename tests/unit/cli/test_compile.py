@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.compile import command
@@ -152,3 +153,11 @@ def test_a_narrow_terminal_leaves_no_figure_out(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("COLUMNS")
     for figure in re.findall(r"\d+\.\d\d", run(STACK_FILE).stdout):
         assert figure in narrow
+
+
+def test_what_plan_and_adopt_write_for_programs_is_a_declaration() -> None:
+    spec = yaml.safe_load(SPEC)
+    report = {"spec": spec, "pools": [{"name": "chat"}], "cost": 1, "findings": []}
+    made = run("-", "--format", "json", given=json.dumps(report))
+    assert made.exit_code == 0
+    assert made.stdout == run("-", "--format", "json", given=SPEC).stdout

@@ -116,7 +116,6 @@ def test_profile_and_count_are_read_like_the_same_as_json(want: str, same: str) 
         ("3g.40gb=1,3g.40gb=2", "the key '3g.40gb' is written twice"),
         ("3g.40gb", "such as 1g.10gb=3"),
         ("3g.40gb=", "such as 1g.10gb=3"),
-        ("3g.40gb=-1", "such as 1g.10gb=3"),
         ("a=1," * 50_000 + "=", "such as 1g.10gb=3"),
         ("[" * 100_000, "nested deeper than 40 levels"),
     ],
@@ -153,3 +152,12 @@ def test_picture_that_cannot_be_written(tmp_path: Path) -> None:
     result = run("--gpu", "A100-80GB", "--want", '{"7g.80gb": 1}', "--svg", str(path))
     assert isinstance(result.exception, UnreadableInputError)
     assert "No such file or directory" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("want", "code"), [("1g.10gb=-1", "mig-count-invalid"), ("1g.10gb=99999999999", None)]
+)
+def test_a_count_that_cannot_be_is_read_as_a_count(want: str, code: str | None) -> None:
+    status, found = answer("A100-80GB", want)
+    assert (status, found["placeable"]) == (1, False)
+    assert found["findings"][0]["code"] == (code or "mig-layout-impossible")

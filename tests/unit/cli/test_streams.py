@@ -3,6 +3,7 @@
 Each case is the program itself in a separate process, as in CI and cron.
 """
 
+import json
 import os
 import pty
 import subprocess
@@ -22,7 +23,8 @@ PROGRAM = f"{sys.executable} -m gpufleet.cli"
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run one line of shell; `gpufleet` in it is the program."""
     script = f'gpufleet() {{ {PROGRAM} "$@"; }}; {line}'
-    variables = {"PATH": "/usr/bin:/bin", "HOME": str(ROOT), **environment}
+    tested = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(ROOT), **tested, **environment}
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", script],
         env={name: value for name, value in variables.items() if value},
@@ -166,5 +168,35 @@ def test_an_empty_argument_is_no_path(arguments: list[str], tmp_path: Path) -> N
         [sys.executable, "-m", "gpufleet", *arguments], capture_output=True, text=True, cwd=tmp_path
     )
     assert made.returncode == 2
-    assert "an argument is empty" in made.stderr
+    named = "an argument" if arguments == ["compile", ""] else "--out"
+    assert f"{named} is empty" in made.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("compile nowhere --format json", "nowhere: No such file or directory"),
+        ("compile nowhere --format=json", "nowhere: No such file or directory"),
+        ("partition --want '' --format json", "--want is empty"),
+        ("partition --format json", "Missing option '--gpu'"),
+        ("nothing --format json", "no command 'nothing'"),
+    ],
+)
+def test_a_run_that_cannot_begin_is_a_document_for_programs(command: str, says: str) -> None:
+    done = shell(f"gpufleet {command}")
+    found = json.loads(done.stdout)["error"]
+    assert (done.returncode, found["exitStatus"]) == (2, 2)
+    assert says in found["message"]
+    assert says in done.stderr
+    assert shell(f"gpufleet {command.replace('json', 'text')}").stdout == ""
+
+
+def test_there_is_one_document_where_the_run_ends_badly(tmp_path: Path) -> None:
+    want = "--gpu A100-80GB --want 7g.80gb=1 --format json"
+    done = shell(f"gpufleet partition {want} --svg {tmp_path}/no/such.svg")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["placeable"] is True
+    none = shell("gpufleet audit /dev/null --format json")
+    assert none.returncode == 2
+    assert json.loads(none.stdout)["objects"] == 0

@@ -256,3 +256,14 @@ def test_an_operating_system_has_a_release(tmp_path: Path, name: str) -> None:
     result = CliRunner().invoke(command, [str(tmp_path / "fleet.yaml"), "--node-os", name])
     assert result.exit_code == 2
     assert "not a system with its release, such as ubuntu24.04" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("foo1", False), ("ubuntu24.04", True), ("rhel9", True)]
+)
+def test_an_operating_system_without_images_of_nvidia_is_warned_of(
+    tmp_path: Path, name: str, *, known: bool
+) -> None:
+    made = run("eks-efa", tmp_path, "--node-os", name)
+    assert made.exit_code == 0
+    assert ("no driver image of NVIDIA is known for foo1" in made.stderr) is not known

@@ -1,3 +1,4 @@
+import errno
 import json
 from pathlib import Path
 
@@ -82,6 +83,22 @@ def test_a_reader_that_ended_is_not_an_error_of_the_sandbox(
     monkeypatch.setattr(Sandbox, "up", break_pipe)
     result = run("up", "--dir", str(tmp_path))
     assert (result.exit_code, result.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("written", ["bin/pulumi", None])
+def test_a_full_disk_is_named_with_the_file_and_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str | None
+) -> None:
+    def fail(self: Sandbox, **_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "cache/pulumi", None, written)
+
+    monkeypatch.setattr(Sandbox, "up", fail)
+    result = run("up", "--dir", str(tmp_path / "s"))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"gpufleet: {written or 'cache/pulumi'}: No space left on device; free some, "
+        "or name a folder elsewhere with --dir or GPUFLEET_CACHE\n"
+    )
 
 
 def test_ctrl_c_is_exit_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
