@@ -136,8 +136,7 @@ def _program() -> None:
     """One declaration of a GPU fleet: compiled, priced, rendered, validated. `pulumi up` deploys.
 
     Commands read `-` as standard input, take `--format text|json`, print all findings at once and
-    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or no input; in JSON the
-    document is `{"error": {"exitStatus", "message"}}`).
+    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or no input).
 
     \b
         gpufleet explain fleet.yaml     what nodes offer, and what they cost
