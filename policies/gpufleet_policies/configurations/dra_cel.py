@@ -194,8 +194,7 @@ def _validate_matches(
     path: str,
     report: CheckReport,
 ) -> None:
-    """Whether a GPU of the catalogue matches, where the expression uses only known facts of a
-    GPU."""
+    """Whether a GPU of the catalogue matches, where the expression uses only known facts."""
     if _ASKS_FOR_KEYS.search(expression):
         return
     for device in candidates:

@@ -84,8 +84,7 @@ _KEYS = frozenset(
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
-    """Validate a config, an `opaque` block, a claim, claim template, device class or
-    ComputeDomain."""
+    """Validate a config, an `opaque` block, a claim (template), device class or ComputeDomain."""
     report = CheckReport(RULES, texts=Path(__file__).parent)
     note_text(read, report, "dra")
     gates = dict(gates_in_force(context, report))

@@ -84,8 +84,7 @@ class Dump:
         return self.events.get((one.kind, one.namespace, one.name), [])
 
     def sayings(self, pod: SeenPod) -> Iterator[tuple[str, str]]:
-        """Reports about a pod and their fields: by its kubelet, of its failing container, by
-        events."""
+        """Reports about a pod, with fields: by its kubelet, of its failing container, by events."""
         yield "status.message", text(pod.status.get("message"))
         if pod.trouble is not None:
             yield "status.containerStatuses[].state", pod.trouble.message

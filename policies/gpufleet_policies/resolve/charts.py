@@ -138,8 +138,7 @@ def installed_parts(
 
 
 def texts_of(folder: str, tree: Tree, depth: int = 0) -> Iterator[bytes]:
-    """Templates and values of a chart and of its parts, archives among them. Raises
-    UnresolvedError."""
+    """Templates and values of a chart and its parts, also of archives. Raises UnresolvedError."""
     if folder.endswith(".tgz"):
         yield _unpacked(tree.content(folder))
         return

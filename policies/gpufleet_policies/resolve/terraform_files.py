@@ -204,8 +204,7 @@ _META = frozenset({"depends_on", "provider"})
 
 
 def values_of(block: Block) -> dict[str, Any]:
-    """The values of a resource as a plan has them: blocks are lists, and dynamic blocks are
-    UNKNOWN."""
+    """The values of a resource as a plan has them: blocks are lists, dynamic ones UNKNOWN."""
     values = {name: one for name, one in block.attributes.items() if name not in _META}
     for below in block.blocks:
         if below.kind == "dynamic" and below.labels:

@@ -8,9 +8,10 @@ from operator import ge, gt, lt
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import is_mapping, items, mapping, rewritten
-from gpufleet_policies.readers.scheduling import selects, uncovered
+from gpufleet_policies.readers.scheduling import selects, toleration_list, uncovered
 
 _PASSING = re.compile(
     r"node(?:\.cloudprovider)?\.kubernetes\.io/|karpenter\.sh/|ToBeDeleted|.*[Dd]eletion|"
@@ -51,14 +52,20 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
     "selected": lambda here, selector: selects(mapping(selector), mapping(here)),
-    "repels": lambda here, tolerations: any(
-        not _PASSING.match(one["key"]) for one in uncovered(map(mapping, items(here)), tolerations)
+    "repels": lambda here, own: any(
+        not _PASSING.match(one["key"]) for one in uncovered(map(mapping, items(here)), _kept(own))
     ),
     "gives": lambda here, chosen: all(_given(here, k, v) for k, v in chosen.items()),
     "withholds": lambda here, chosen: not HOLDS["gives"](here, chosen),
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
 """Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
+
+
+def _kept(own: Any) -> Any:
+    """Tolerations, perhaps of a chart's values or of a row; any, if one cannot be read."""
+    read = toleration_list(own) if is_mapping(next(iter(own), None)) else own
+    return [PodToleration("", "Exists", "", "")] if read is None else read
 
 
 def _text(value: Any) -> str:

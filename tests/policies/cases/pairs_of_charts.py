@@ -3,11 +3,19 @@
 from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import dra, of_kind, operator, release
-from tests.policies.cases.workloads import CONTAINER, job
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pair_objects import dra, node, of_kind, operator, release
+from tests.policies.cases.workloads import CONTAINER, LIMITS, job
 
 ADVICE = Level.ADVISORY
+GVISOR = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "runsc"}
+RESERVED = {"key": "reserved-by", "value": "upgrade", "effect": "NoSchedule"}
+SANDBOXED = job(
+    {
+        "spec.template.spec.runtimeClassName": "gvisor",
+        LIMITS: {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"},
+    }
+)
 _PERCONA = {"useBitnami": False, "usePerconaOperator": True}
 
 
@@ -25,6 +33,13 @@ def connector(values: dict[str, Any]) -> Thing:
 
 def transport(mode: str) -> Thing:
     return sentinel({"global": {"platformConnectorDeployment": {"tls": {"mode": mode}}}})
+
+
+def dynamo(staleness: str) -> Thing:
+    installed = {"install": True}
+    own = {"scheduler": {"args": {"default-staleness-grace-period": staleness}}}
+    values = {"global": {"grove": installed, "kai-scheduler": installed}, "kai-scheduler": own}
+    return release("dynamo-platform", "1.5.0", values)
 
 
 def percona(values: dict[str, Any]) -> Thing:
@@ -194,5 +209,32 @@ CASES = (
             f"writes devicePlugin.{name}, which 2.11.0 has no more",
         )
         for name in _MOVED
+    ),
+    refused(
+        dynamo("-1s"), dynamo("-1"), "ends PodGroups itself, and 1.5.0 renders only if KAI does not"
+    ),
+    Case(
+        "hami-beside-others",
+        release("hami", "2.9.0", {"devicePlugin": {"enabled": False}}, "kube-system"),
+        release("hami", "2.9.0", {}, "kube-system"),
+        "does not load in gVisor, and",
+        ADVICE,
+        alongside=(manifest({**GVISOR, "metadata": {"name": "gvisor"}}), SANDBOXED),
+    ),
+    *(
+        Case(
+            "operands-repelled",
+            operator("v26.3.2", {"daemonsets": {"tolerations": [*own, RESERVED]}}),
+            operator("v26.3.2", {"daemonsets": {"tolerations": own}} if own else {}),
+            "does not tolerate a taint of Node gpu-1, which has GPUs",
+            ADVICE,
+            alongside=(
+                node(
+                    labels={"nvidia.com/gpu.present": "true"},
+                    taints=[RESERVED],
+                ),
+            ),
+        )
+        for own in ([], [{"key": "nvidia.com/gpu", "operator": "Exists"}])
     ),
 )

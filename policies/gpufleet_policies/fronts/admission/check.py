@@ -49,8 +49,7 @@ class ObjectCheck:
     rule: str
     targets: tuple[AdmissionTarget, ...]
     container: Expression | None = None
-    """CEL over a container `c` among the pod's GPU containers `cs`: true where it breaks the
-    rule."""
+    """CEL over a container `c` among the pod's GPU containers `cs`: true if it breaks the rule."""
     offence: Expression | None = None
     """CEL over `object`: true where it breaks the rule; empty: the settings request nothing."""
     while_stopped: bool = True
@@ -84,8 +83,7 @@ HOLDS_GPU = (
     f"({_LIMITS}.exists(k, {_IS_GPU} && string({_LIMITS}[k]) != '0')"
     f" || {_REQUESTS}.exists(k, {_IS_GPU} && string({_REQUESTS}[k]) != '0'))"
 )
-"""Whether container `c` requests more than none of a GPU-like resource: charts write 0 for no
-GPU."""
+"""Whether container `c` requests more than 0 of a GPU-like resource: charts write 0 for none."""
 _SHELL = "sh|bash|ash|dash|zsh"
 WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
 _WORDS = {
