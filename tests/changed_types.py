@@ -36,19 +36,19 @@ def included() -> dict[str, str]:
 
 
 def files_to_check(
-    changed: Collection[str] | None, files: Mapping[str, str], graph: grimp.ImportGraph
+    changed: Collection[str], files: Mapping[str, str], graph: grimp.ImportGraph
 ) -> list[str] | None:
     """The paths that changed, those that import them, and those of no package.
 
     Args:
-        changed: Paths that differ from the commit before. None: that is not known.
+        changed: Paths that differ from the commit before.
         files: As of `included`.
         graph: Which module imports which.
 
     Returns:
         None: all files have to be checked.
     """
-    if changed is None or any(is_named(path, end) for path in changed for end in OF_ALL):
+    if any(is_named(path, end) for path in changed for end in OF_ALL):
         return None
     roots = tuple(TOOLS["pyright"]["include"])
     ours = {path for path in changed if path.endswith(".py") and path.startswith(roots)}
@@ -66,7 +66,8 @@ def files_to_check(
 def main() -> int:
     """pyright's exit status; 0 where no file is to be checked."""
     graph = grimp.build_graph(*TOOLS["importlinter"]["root_packages"], cache_dir=None)
-    files = files_to_check(changed_files(), included(), graph)
+    changed = changed_files()
+    files = None if changed is None else files_to_check(changed, included(), graph)
     print("types:", "all files" if files is None else f"{len(files)} files", flush=True)
     if files == []:
         return 0
