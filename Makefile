@@ -120,7 +120,7 @@ test: lint ## Everything of a commit, as CI runs it: check, unit and engine test
 nightly: types ## The other tests: test equipment, breadth, long campaigns that kill (hours)
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS) $(NIGHTLY_PROGRAMS)
-	GPUFLEET_ALL_EXAMPLES=1 $(RUN_ENGINE_TESTS) -m "$(NIGHTLY_TESTS)"
+	GPUFLEET_ALL_EXAMPLES=1 $(RUN_ENGINE_TESTS) -n 3 -m "$(NIGHTLY_TESTS)"
 	GPUFLEET_ALL_EXAMPLES=1 $(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
 
 chaos: $(STAMP) ## Of these, the campaigns that kill engine and control plane in the middle of updates

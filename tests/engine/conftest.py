@@ -44,7 +44,7 @@ MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 GARBAGE = "400" if MEMORY >= 12 * 2**30 else "100"
 """GOGC of engine, providers and control plane: Go collects garbage when the memory in use has grown
 to this percentage more. With its default of 100 a control plane takes half as much processor time
-again, and 0.7 GB less, which three processes on a small machine need."""
+again, and 0.7 GB less, which several processes on a small machine need."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
