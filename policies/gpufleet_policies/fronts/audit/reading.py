@@ -158,7 +158,7 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool, takes
     reading.beside += not given and is_known(data)
     if takes and given and "kind" in data:
         reading.taking.append((data, located()))
-    if one.named and not large and "apiVersion" in data:
+    if (one.named or given) and "apiVersion" in data and not (large or document.is_template):
         reading.not_judged += _dropped(document, one.name)
     if data and str(data.get("kind")) in _GITOPS_KINDS:
         for holder in holders_of(data, one.name):
