@@ -176,7 +176,13 @@ ON_CHANGE: dict[str, Rested] = {
         )
     },
     **{
-        f"wheel/test_{name}": Rested((*INSTALLED, *PROGRAMS), "wheel/test_release.py")
+        f"wheel/test_{name}": Rested(
+            (
+                *("tests/planner/rightsize/", "tests/unit/adopt/", "tests/unit/cli/test_cost.py"),
+                *(*INSTALLED, *PRODUCT, *PROGRAMS),
+            ),
+            "wheel/test_release.py",
+        )
         for name in (
             "light_cli.py::test_without_pulumi_no_component_and_the_text_says_what_to_install",
             "light_cli.py::test_preflight_has_enough_with_its_extra",
@@ -242,7 +248,10 @@ ON_CHANGE: dict[str, Rested] = {
         for name in ("trace/test_place.py", "test_cheapest.py", "test_plan_bounds.py")
     },
     "planner/sizing/": Rested(
-        (*PRODUCT, "tests/planner/", "tools/fit_*.py", "docs/benchmarks.md"),
+        (
+            *("tests/planner/", "tests/unit/contract/fleets.py", "tools/fit_*.py"),
+            *("docs/benchmarks.md", *PRODUCT),
+        ),
         "planner/test_size_command.py",
     ),
     **{

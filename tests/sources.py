@@ -1,9 +1,6 @@
 """Files that tests depend on: ends of paths, in which `*` is any part of one name, and folders."""
 
-EQUIPMENT = (
-    *("tests/engine/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
-    *("gpufleet_sandbox/*.yaml", "gpufleet_sandbox/crds/*.yaml", "tools/*/go.mod"),
-)
+EQUIPMENT = ("tests/engine/*.py", "tests/clouds.py", "gpufleet_sandbox/", "tools/*/go.mod")
 """Sandbox, its definitions, and the releases of the programs that run in it."""
 VCENTER = (
     *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
@@ -76,7 +73,8 @@ PRODUCT = (
     *("gpufleet_policies/", "gpufleet_planner/", "sandbox/", "tests/*.py", "tests/data/", *CORE),
 )
 PROGRAMS = (
-    *("components/__main__.py", "tests/recorded/", "tests/engine/vsphere/*.py", *CORE, *EQUIPMENT),
+    *("components/__main__.py", "tests/*.py", "tests/recorded/", "tests/engine/vsphere/*.py"),
+    *("tests/vcenter/*.py", "tests/unit/components/*_pools.py", *CORE, *EQUIPMENT),
 )
 """What an update of a program depends on: core, examples, engine and stand-ins."""
 WIRE = (
