@@ -132,10 +132,8 @@ def validate_order(
 
 def weights_on_disk(need: WorkloadNeed, option: Option) -> int:
     """Bytes of the checkpoint each machine fetches."""
-    if need.trains:
-        form = need.training[0].base
-        return weight_bytes(need.model, form).stored
-    return weight_bytes(need.model, WEIGHT_FORMATS[option.reached.precision]).stored
+    form = need.training[0].base if need.trains else WEIGHT_FORMATS[option.reached.precision]
+    return weight_bytes(need.model, form).stored
 
 
 def disk_gib(stored: int) -> int:

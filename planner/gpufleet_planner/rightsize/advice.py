@@ -237,7 +237,12 @@ def _best(
 ) -> Proposal | None:
     isolation, max_slowdown = limits
     memory = max(use.peak_memory for use in working) * MEMORY_MARGIN
-    reserved = any(_may_be_reserved(use, present) for use in working)
+    # Programs may hold memory that they do not use: much of the device, unchanged.
+    reserved = any(
+        use.peak_memory >= RESERVED_PART * present.usable_bytes
+        and use.usual_memory >= STEADY * use.peak_memory
+        for use in working
+    )
     found: list[tuple[float, bool, bool, str, Proposal]] = []
     for machine in machines(market, catalogue, interruptible=False, job=False):
         if machine.gpus < needed or machine.fraction != 1 or machine.micro_usd is None:
@@ -304,14 +309,6 @@ def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
 
 def _matrix(rates: Rates) -> tuple[int | None, ...]:
     return rates.tf32, rates.bf16, rates.fp16, rates.fp8, rates.int8, rates.fp4
-
-
-def _may_be_reserved(use: DeviceUse, device: Device) -> bool:
-    """Whether the program may hold memory that it does not use: much of the device, unchanged."""
-    return (
-        use.peak_memory >= RESERVED_PART * device.usable_bytes
-        and use.usual_memory >= STEADY * use.peak_memory
-    )
 
 
 def _devices_each(uses: Sequence[DeviceUse]) -> int:

@@ -30,8 +30,7 @@ LATENT_LAYER_SECONDS = 45e-6
 """The further projections of latent attention: fitted to DeepSeek-R1 FP8 on 8 H200 at 1 to 64
 sequences (NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870)."""
 FUSED_LAYER_SECONDS = 10e-6
-"""A mixture layer in one kernel, which takes the logits of the router and gives the sum of the
-experts (`trtllm_fp4_block_scale_moe` of flashinfer-ai/flashinfer, fused_moe/core.py), latent
+"""A mixture layer in one kernel (`trtllm_fp4_block_scale_moe`: flashinfer-ai/flashinfer), latent
 attention included: fitted to gpt-oss-120b and DeepSeek-V3.1 in NVFP4 on 8 B200."""
 
 

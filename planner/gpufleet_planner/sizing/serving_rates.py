@@ -89,6 +89,10 @@ class ServingReplica:
     basis: Basis
     saturation: int
     """Sequences at which more do not help; 0: the devices hold not one."""
+    prompt_operations: float
+    """Seconds of one prompt's forward pass, over all GPUs."""
+    prompt_moved_seconds: float
+    """Communication of that pass."""
     first_token_seconds: float
     """TTFT of one prompt on an idle replica."""
     prompt_tokens: int
@@ -325,6 +329,8 @@ def serving_replica(
         step=step,
         basis=Basis.MODELLED if exact else Basis.ASSUMED,
         saturation=_saturation(step, room) if room else 0,
+        prompt_operations=prompt * each,
+        prompt_moved_seconds=step.moved_seconds + moved,
         first_token_seconds=(
             prompt * each / (parallel.prompt_gpus * peak)
             + step.moved_seconds
