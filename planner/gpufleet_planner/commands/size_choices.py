@@ -145,7 +145,8 @@ def _given(model: type[BaseModel], options: dict[str, Any]) -> dict[str, Any]:
 
 def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Catalogue) -> Chosen:
     """Choices for a request that could be sized: of its GPU when it names one."""
-    if answer.model is None or has_errors(answer.findings):
+    unknown = request.gpu is not None and answer.device is None
+    if answer.model is None or unknown or has_errors(answer.findings):
         return None, None, ()
     need, findings = resolve(request, asked.target, asked.allowed, catalogue)
     if need is None:

@@ -14,11 +14,7 @@ from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.serving_rates import (
-    PERCENTILE,
-    ServingSpeed,
-    serving_replica,
-)
+from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingSpeed, serving_replica
 from gpufleet_planner.sizing.throughput import (
     check_capability,
     embedding_ledger,

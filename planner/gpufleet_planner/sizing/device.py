@@ -128,9 +128,11 @@ def whole_gpu(gpu: Gpu, board: str | None = None) -> Device | Finding:
     """A GPU without sharing. `board` None (default): the one cloud instances carry."""
     if gpu.vendor != "nvidia" and not gpu.rates:
         return _finding("gpu-vendor-unsupported", value=gpu.key, vendor=gpu.vendor)
+    usable = row_of("cuda_memory", gpu=gpu.key)["gib"]
+    if usable == "host":
+        return _finding("gpu-memory-of-host", value=gpu.key)
     if gpu.memory_bytes is None:
         return _finding("gpu-memory-unknown", value=gpu.key)
-    usable = row_of("cuda_memory", gpu=gpu.key)["gib"]
     name = board or next(iter(gpu.rates), "")
     if board is not None and board not in gpu.rates:
         return _finding(

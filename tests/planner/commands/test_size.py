@@ -46,6 +46,15 @@ def test_a_file_is_a_question_and_options_replace_its_entries() -> None:
     assert longer["ledger"]["weights"] < plain["ledger"]["weights"]
 
 
+def test_a_gpu_with_the_memory_of_its_host_is_an_answer_without_choices() -> None:
+    result = run(*QUESTION, "--gpu", "GB10", "--format", "json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["fits"] is None
+    assert document["choices"] == []
+    assert "whether it fits GB10 is not known" in document["findings"][0]["message"]
+
+
 def test_unknown_names_exit_1_with_all_findings() -> None:
     result = run("--model", "Lama-3.1-8B", "--context", "1", "--gpu", "H1000", "--format", "json")
     assert result.exit_code == 1

@@ -118,6 +118,19 @@ def test_what_cannot_work_is_refused(
     assert answer.fits is None
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"timeSlicing": 2}, {"workload": "lora"}, {"gpu": "THOR-IGPU"}]
+)
+def test_a_gpu_with_the_memory_of_its_host_is_neither_fitting_nor_refused(
+    more: dict[str, Any],
+) -> None:
+    """What the host has free decides, which no input states: the need is still given."""
+    answer = ask(**{"gpu": "GB10", **more})
+    assert codes(answer) == ["gpu-memory-of-host"]
+    assert answer.fits is answer.device is answer.capacity is answer.speed is None
+    assert answer.ledger is not None
+
+
 def test_every_error_comes_at_once() -> None:
     answer = ask(model="no", gpu="none", weights="x", kvCache="y", workload="z")
     assert set(codes(answer)) == {
