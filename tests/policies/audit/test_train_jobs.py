@@ -157,9 +157,9 @@ def test_a_pack_that_sees_a_train_job_alone_says_nothing_of_what_its_runtime_may
 
 def test_a_train_job_with_other_amounts_keeps_the_gpus_of_its_runtime(tmp_path: Path) -> None:
     """kubeflow/trainer#3974: a TrainJob that raises memory alone got one process for four GPUs."""
-    from tests.policies.test_late_reports import REPORTS, codes
+    from tests.policies.test_reports import REPORTS, codes
 
-    (report,) = (one for one in REPORTS if one["report"] == "kubeflow/trainer#3974")
+    (report,) = (one for one in REPORTS["late_reports"] if one["report"] == "kubeflow/trainer#3974")
     text = report["files"]["objects.yaml"]
     right = text.replace("torch: {}", "torch: {numProcPerNode: 4}")
     assert "gpu-count-exceeds-parallelism" in codes(report, tmp_path)
