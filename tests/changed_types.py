@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -35,15 +36,21 @@ def included() -> dict[str, str]:
     }
 
 
+@cache
+def graph() -> grimp.ImportGraph:
+    """Which module of the product imports which."""
+    return grimp.build_graph(*TOOLS["importlinter"]["root_packages"], cache_dir=None)
+
+
 def files_to_check(
-    changed: Collection[str], files: Mapping[str, str], graph: grimp.ImportGraph
+    changed: Collection[str], files: Mapping[str, str], imports: grimp.ImportGraph
 ) -> list[str] | None:
     """The paths that changed, those that import them, and those of no package.
 
     Args:
         changed: Paths that differ from the commit before.
         files: As of `included`.
-        graph: Which module imports which.
+        imports: As of `graph`.
 
     Returns:
         None: all files have to be checked.
@@ -56,18 +63,17 @@ def files_to_check(
         return []
     if not ours <= files.keys():
         return None
-    modules = {files[path] for path in ours} & graph.modules
-    users = modules.union(*(graph.find_downstream_modules(module) for module in modules))
+    modules = {files[path] for path in ours} & imports.modules
+    users = modules.union(*(imports.find_downstream_modules(module) for module in modules))
     return sorted(
-        p for p, module in files.items() if module in users or module not in graph.modules
+        p for p, module in files.items() if module in users or module not in imports.modules
     )
 
 
 def main() -> int:
     """pyright's exit status; 0 where no file is to be checked."""
-    graph = grimp.build_graph(*TOOLS["importlinter"]["root_packages"], cache_dir=None)
     changed = changed_files()
-    files = None if changed is None else files_to_check(changed, included(), graph)
+    files = None if changed is None else files_to_check(changed, included(), graph())
     print("types:", "all files" if files is None else f"{len(files)} files", flush=True)
     if files == []:
         return 0

@@ -4,10 +4,9 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import grimp
 import pytest
 
-from tests.changed_types import TOOLS, included
+from tests.changed_types import graph, included
 from tests.examples import is_named
 from tests.on_change import ON_CHANGE
 from tests.sources import CORE
@@ -15,11 +14,6 @@ from tests.sources import CORE
 ROOT = Path(__file__).parents[2]
 WHOLE = [name for name, rested in ON_CHANGE.items() if set(CORE) <= set(rested.sources)]
 PATHS = {module: path for path, module in included().items()}
-
-
-@cache
-def graph() -> grimp.ImportGraph:
-    return grimp.build_graph(*TOOLS["importlinter"]["root_packages"], cache_dir=None)
 
 
 @cache
