@@ -26,14 +26,12 @@ from gpufleet_planner.sizing.serving_rates import serving_replica
 from gpufleet_planner.sizing.throughput import WIDE
 from gpufleet_planner.tables import REST
 from gpufleet_planner.tables import table as rows_of
-from tests.planner.sizing.load_points import POINTS, LoadPoint
+from tests.planner.sizing.load_points import NOT_FITTED, POINTS, LoadPoint
 
 ENOUGH = 12
 """Minimum number of reports of a part with its own range."""
 TAIL = 0.025
 PARTS = [number / 20 for number in range(4, 17)]
-JUDGED = ("slowed", "final")
-"""Sets that no range is fitted to."""
 DATA = Path(__file__).parent.parent / "planner/gpufleet_planner/data"
 TABLE, REACHED = DATA / "spreads.csv", DATA / "reached.csv"
 HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "reports", "apart", "figures_apart", "inside")
@@ -138,7 +136,7 @@ def reached() -> str:
 def table() -> list[dict[str, object]]:
     """Rows of the file."""
     rows: list[dict[str, object]] = []
-    for key, points in divide([point for point in POINTS if point.row["set"] not in JUDGED]).items():
+    for key, points in divide([point for point in POINTS if point.row["set"] not in NOT_FITTED]).items():
         least, most = span(points, key[0] == "dense")
         apart = [point for point in points if point.apart]
         figures = [figure for point in apart for figure in figures_of(point)]

@@ -23,6 +23,8 @@ from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingReplica, se
 from tests.planner.sizing.measurements import model
 
 TABLE = Path(__file__).parents[2] / "data" / "load_points.csv"
+NOT_FITTED = ("slowed", "final")
+"""Sets to which nothing is fitted."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class LoadPoint:
     def apart(self) -> bool:
         """Whether nothing is fitted to it: a third, drawn by a hash, `slowed`, `final`."""
         text = f"{self.case}, {self.row['source']}"
-        return self.row["set"] in ("slowed", "final") or sha256(text.encode()).digest()[0] % 3 == 0
+        return self.row["set"] in NOT_FITTED or sha256(text.encode()).digest()[0] % 3 == 0
 
     @property
     def report(self) -> tuple[str, ...]:
