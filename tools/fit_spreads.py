@@ -124,8 +124,9 @@ def reached() -> str:
         if "tools/fit_spreads.py" not in row["source"]:
             continue
         assert isinstance(row, dict)
-        before, part = ",".join([*row.values()][:8]), float(row["part"])
-        pairs = zip(fitted, rates(row, part, fitted), rates(row, part / 2, fitted), strict=True)
+        before = ",".join([*row.values()][:8])
+        smallest, largest = rates(row, PARTS[0], fitted), rates(row, PARTS[-1], fitted)
+        pairs = zip(fitted, smallest, largest, strict=True)
         used = [point for point, one, other in pairs if one != other]
         best = min(PARTS, key=lambda part, row=row, used=used: far(rates(row, part, used)))
         rates(row, best, [])
