@@ -213,7 +213,7 @@ def _session(directory: Path | None) -> Iterator[Sandbox]:
 
 
 def _reason(problem: OSError) -> str:
-    """The file that could not be used and why, and what to do where there is no room."""
+    """The file that could not be used and why, and what to do if the disk is full."""
     # Of two files, such as those of a copy, the second is the one that was written.
     text = f"{problem.filename2 or problem.filename or 'a file'}: {problem.strerror or problem}"
     if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
