@@ -150,7 +150,7 @@ def main() -> None:
     if "" in sys.argv[1:]:
         before = sys.argv[sys.argv.index("", 1) - 1]
         what = one_line(before) if before.startswith("--") else "an argument"
-        _end(f"{what} is empty: perhaps a variable of the shell has no value", 2)
+        _end(f"{what} is empty: perhaps a variable of the shell has no value")
     # A run is short and keeps nearly all its objects: the default collects garbage a thousand
     # times as often as is useful (mypy sets it in build.py, too).
     gc.set_threshold(500_000, 20, 20)
@@ -171,10 +171,10 @@ def main() -> None:
         sys.exit(1)
     except click.ClickException as problem:
         problem.show()
-        _write_as_json(problem.format_message())
+        _write_as_json(problem.format_message(), problem.exit_code)
         sys.exit(problem.exit_code)
     except UnreadableInputError as problem:
-        _end(str(problem), 2)
+        _end(str(problem))
     except FleetError as problem:
         # Only input that no command reads itself raises it here: the overlay of the environment.
         print_findings(problem.findings)
@@ -185,7 +185,7 @@ def main() -> None:
     except OSError as problem:
         # Commands report their own files; this is output that cannot be written.
         _forget_output()
-        _end(one_line(f"{problem.filename or 'standard output'}: {problem.strerror or problem}"), 2)
+        _end(one_line(f"{problem.filename or 'standard output'}: {problem.strerror or problem}"))
 
 
 def _open_closed_streams() -> None:
@@ -205,17 +205,16 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _write_as_json(text: str) -> None:
-    """With `--format json`, the document of a run that ends with 2, unless it wrote one."""
+def _write_as_json(text: str, status: int) -> None:
+    """With `--format json`, the document of a run that cannot begin, unless it wrote one."""
     asked = "--format=json" in sys.argv or ("--format", "json") in pairwise(sys.argv)
     if asked and not has_written():
-        print_json({"error": {"exitStatus": 2, "message": text}})
+        print_json({"error": {"exitStatus": status, "message": text}})
         sys.stdout.flush()
 
 
-def _end(text: str, code: int) -> NoReturn:
+def _end(text: str) -> NoReturn:
     with suppress(OSError):
         click.echo(f"gpufleet: {message(text)}", err=True)
-        if code == 2:
-            _write_as_json(message(text))
-    sys.exit(code)
+        _write_as_json(message(text), 2)
+    sys.exit(2)

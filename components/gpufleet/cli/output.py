@@ -94,18 +94,19 @@ def print_json(document: object) -> None:
     write_document(json_text(document) + "\n")
 
 
-_written: set[str] = set()
+_has_written = False
 
 
 def write_document(text: str) -> None:
     """Write the one document of a run to standard output, its colours only to a terminal."""
-    _written.add("document")
+    global _has_written
+    _has_written = True
     click.echo(text, nl=False)
 
 
 def has_written() -> bool:
     """Whether this run wrote its document."""
-    return bool(_written)
+    return _has_written
 
 
 def fitted(line: str, width: int) -> str:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from gpufleet.cli import main
@@ -190,6 +191,19 @@ def test_a_run_that_cannot_begin_is_a_document_for_programs(command: str, says: 
     assert says in found["message"]
     assert says in done.stderr
     assert shell(f"gpufleet {command.replace('json', 'text')}").stdout == ""
+
+
+def test_the_document_has_the_exit_status_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_args: object, **_options: object) -> None:
+        raise click.ClickException("no")  # exit status 1, that of a UsageError is 2
+
+    monkeypatch.setattr("gpufleet.cli._program.main", refuse)
+    monkeypatch.setattr("gpufleet.cli.output._has_written", False)
+    status = in_this_process(monkeypatch, "compile", "fleet.yaml", "--format", "json")
+    error = {"exitStatus": 1, "message": "no"}
+    assert (status, json.loads(capsys.readouterr().out)) == (1, {"error": error})
 
 
 def test_there_is_one_document_where_the_run_ends_badly(tmp_path: Path) -> None:
