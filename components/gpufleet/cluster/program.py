@@ -5,6 +5,7 @@ context file; the pinned release of the catalogue if neither names one. A releas
 cannot be read, such as `${VERSION}` or a range, is unknown: no default replaces it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -189,7 +190,7 @@ class Reader:
     @property
     def is_line(self) -> bool:
         """Whether it is any patch release of a minor line; the catalogue may lack the latest."""
-        return self.release.is_known and self.release.value[-1] in "xX*"
+        return self.release.is_known and re.search(r"^~|[xX*]$", self.release.value) is not None
 
     @property
     def is_default(self) -> bool:

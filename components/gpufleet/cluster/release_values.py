@@ -82,8 +82,7 @@ class WrappedRelease:
         if not exact and self.chart is not None and _LINE.fullmatch(self.version):
             table = load().features(program_name(self.chart))
             exact = not table.changes_after(numbers(self.version))
-        first = self.version.removeprefix("~")
-        return known(first, place=self.place) if exact else unknown(self.place)
+        return known(self.version, place=self.place) if exact else unknown(self.place)
 
     @property
     def needs(self) -> tuple[HeldElsewhere, ...]:

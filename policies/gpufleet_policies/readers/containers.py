@@ -112,7 +112,11 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             programs.append(program)
         shares = group.stated.get("shared_memory")
         if group.stated.get("preset"):
-            container = replace(_completed(container), shares_memory=shares is not False)
+            # Mounts and probes may be from the preset that the controller lays under it (KServe,
+            # config/llmisvcconfig: each preset mounts a memory volume at /dev/shm).
+            probes = frozenset(name for name, _ in _PROBES)
+            container = replace(container, probes=probes, listens=True)
+            container = replace(container, shares_memory=shares is not False)
         elif shares is True:
             container = replace(container, shares_memory=True)
         found.append(container)
@@ -161,12 +165,6 @@ def as_fragment(container: Container) -> Container:
         shares_memory=True,
         probes=frozenset(name for name, _ in _PROBES),
     )
-
-
-def _completed(container: Container) -> Container:
-    """A container whose controller lays a preset under it: mounts and probes may be from there
-    (KServe, config/llmisvcconfig: each preset mounts a memory volume at /dev/shm)."""
-    return replace(container, probes=frozenset(name for name, _ in _PROBES), listens=True)
 
 
 def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:

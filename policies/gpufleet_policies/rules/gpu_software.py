@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpufleet.catalogue import Gpu
-from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
@@ -27,11 +26,8 @@ _LIMITS = {
 
 @written_rule("gpu-software-installed-twice", NodePool)
 def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
-    """The GPU Operator runs a part that the image of the pool has.
-
-    A node label `nvidia.com/gpu.deploy.<part>: "false"` switches off the
-    operator's part on the node.
-    """
+    """The GPU Operator runs a part that the image of the pool has, and no label of the nodes
+    (`nvidia.com/gpu.deploy.<part>: "false"`) switches the operator's part off."""
     # Who brings what is the contract's: its models are only imported where an image is known.
     for pool in gpu_pools(context, subject):
         named = pool.image.is_known
@@ -113,7 +109,12 @@ def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     for group in workload.pod_groups:
         if not group.gpu_resources:
             continue
-        pools = list(_taking(context, group))
+        pools = [
+            (pool, gpu)
+            for pool in all_pools(context)
+            if pool.is_certainly_gpu and accepts(context, pool, group) is not False
+            if (gpu := context.catalogue.gpus.get(pool.gpu.found or ""))
+        ]
         for container in group.containers:
             cuda = _cuda_of(container.image.found) if container.gpu_resources else None
             if cuda is None or not pools:
@@ -130,14 +131,6 @@ def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
                 cuda=cuda,
                 gpus=sorted({gpu.key for _, gpu in pools}),
             )
-
-
-def _taking(context: RuleContext, group: PodGroup) -> Iterator[tuple[NodePool, Gpu]]:
-    """GPU pools that may take pods of a group."""
-    for pool in all_pools(context):
-        gpu = context.catalogue.gpus.get(pool.gpu.found or "")
-        if pool.is_certainly_gpu and gpu and accepts(context, pool, group) is not False:
-            yield pool, gpu
 
 
 def _cuda_of(image: str | None) -> str | None:

@@ -36,8 +36,9 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "written": lambda here, wanted: repr(wanted) in repr(here),
     "unwritten": lambda here, wanted: repr(wanted) not in repr(here),
     "near": lambda here, wanted: here != wanted and _meant(str(here), str(wanted)),
-    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
+    "below": lambda here, wanted: _last(str(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
+    "tags": lambda here, release: here == "" or f"{release.strip('v')}-" in f"{here}-",
     "less": lambda here, wanted: _compare(lt, here, wanted),
     "more": lambda here, wanted: _compare(gt, here, wanted),
     "least": lambda here, wanted: _compare(ge, here, wanted),
@@ -60,6 +61,12 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
 """Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
+
+
+def _last(version: str) -> tuple[int, ...]:
+    """Numbers of a version; of a range, `2.8.x` or `~2.8.1`, those above its releases."""
+    found = numbers(version.rpartition("/")[2])
+    return (*found[:2], 1_000_000) if re.search(r"^~|\.[xX*]$", version) else found
 
 
 def _kept(own: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
 `with`, others that must exist; `without`, others that must not: mappings of paths to the required
-values, which may be those of another field: `{"at": PATH}` of the reported object, or as `one.PATH`
+values, perhaps of a field, `{"at": PATH, "default": ...}`, of the reported object, or as `one.PATH`
 of the first of `with`. With `of`, a path through lists, it is asked for each value there, as `it`.
 Texts name `{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
 """
@@ -56,7 +56,7 @@ class _Side:
     data: Mapping[str, Any]
     place: str = ""
 
-    def at(self, path: str) -> Any:
+    def at(self, path: str, default: Any = _MISSING) -> Any:
         here: Any = self.data
         for key in _steps(path):
             if here is UNKNOWN:
@@ -65,7 +65,7 @@ class _Side:
             if here is None or here is _MISSING:
                 removed = here is None and path.startswith("values.")  # Helm: not even the default
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
-                return UNKNOWN if hidden or removed else _MISSING
+                return UNKNOWN if hidden or removed else default
         return here
 
 
@@ -231,7 +231,7 @@ def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     return found
 
 
-def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
+def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side) -> bool | None:
     """Whether an object has all required values; None: one of them cannot be read."""
     unread = False
     for path, condition in wanted.items():
@@ -249,7 +249,8 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
             if name in ("default", "missing"):
                 held = name == "default" or (here is _MISSING) is value
             else:
-                other = at.at(value["at"]) if is_mapping(value) and at is not None else value
+                place = mapping(value)
+                other = at.at(place["at"], place.get("default", _MISSING)) if place else value
                 if other is _MISSING or holds_unknown([other]):
                     return False if other is _MISSING else None
                 held = HOLDS[name](here, other) if here is not _MISSING else name == "not"
@@ -267,10 +268,9 @@ def _candidates(
     context: RuleContext, wanted: Mapping[str, Any], far: bool
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
     """Objects that a row's mapping may match, whatever is reported; room for what is found."""
-    declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
-    sides = declared.get(wanted["kind"], ())
-    return [side for side in sides if _fits(side, alone) is not False], {}, {}
+    sides = _by_kind(context.run or context if far else context).get(wanted["kind"], ())
+    return [side for side in sides if _fits(side, alone, side) is not False], {}, {}
 
 
 def _fitting(context: RuleContext, wanted: Mapping[str, Any], at: _Side, far: bool) -> _Fitting:
@@ -279,7 +279,7 @@ def _fitting(context: RuleContext, wanted: Mapping[str, Any], at: _Side, far: bo
         (path, name, at.at(value["at"]))
         for path, tests in wanted.items()
         for name, value in mapping(tests).items()
-        if is_mapping(value)
+        if "at" in mapping(value)
     ]
     key = repr([value for _, _, value in compared])
     if key not in known:

@@ -14,10 +14,8 @@ def is_inference(workload: WorkloadFacts) -> bool:
 
 
 def serving(workload: WorkloadFacts) -> Provenance | None:
-    """Evidence that a workload serves requests; None: no evidence.
-
-    Declared, of a kind for servers, or by the program or image of a container.
-    """
+    """Evidence that a workload serves requests: declared, of a kind for servers, or by the program
+    or image of a container. None: no evidence."""
     mode = workload.intent.mode
     if not mode.is_absent:
         return mode.provenance if mode.found == "inference" else None
@@ -30,10 +28,8 @@ def serving(workload: WorkloadFacts) -> Provenance | None:
 
 
 def training(workload: WorkloadFacts) -> Provenance | None:
-    """Evidence that a workload trains; None: no evidence.
-
-    Declared, of a kind for servers, or by the program of its command.
-    """
+    """Evidence that a workload trains: declared, of a kind for training, or by the program of its
+    command. None: no evidence."""
     mode = workload.intent.mode
     if not mode.is_absent:
         return mode.provenance if mode.found == "training" else None

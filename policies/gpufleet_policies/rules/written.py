@@ -31,9 +31,18 @@ _READ: Mapping[str, Callable[[str], object]] = {
 @cache
 def rule_rows() -> Mapping[str, Mapping[str, Any]]:
     """Rule id -> its row: the arguments of `rule`, and `family`, `detail` and `pairs` of rules
-    whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`."""
-    rows = {row["id"]: row for row in read_rows(Path(__file__).parent, "rules")}
-    rows["release-has-fault"]["pairs"] = read_rows(Path(__file__).parent, "faults")
+    whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`, with
+    what `parts.jsonl` requires of the part of the program, and of a node on which it runs."""
+    here = Path(__file__).parent
+    rows = {row["id"]: row for row in read_rows(here, "rules")}
+    parts = {(row["of"], row.get("part")): row for row in read_rows(here, "parts")}
+    rows["release-has-fault"]["pairs"] = faults = read_rows(here, "faults")
+    for fault in faults:
+        part = parts.get((fault["at"]["name"], fault.get("part")), {})
+        fault["at"] = {**part.get("at", {}), **fault["at"]}
+        nodes = part.get("node", {})
+        sides = fault.get("with", ())
+        fault["with"] = [{**nodes, **one} if one["kind"] == "Node" else one for one in sides]
     return rows
 
 

@@ -102,11 +102,6 @@ _WORDS = {
 }
 
 
-def _last_statement(pattern: str) -> str:
-    """Regular expression of a shell text whose last statement this is."""
-    return rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*{pattern}[;&)\\s]*$"
-
-
 def _at_least(number: int) -> str:
     """Regular expression of decimal integers without leading zeros that are this large or larger:
     CEL reads no numbers out of a text."""
@@ -130,6 +125,7 @@ def _idle(thresholds: Thresholds) -> str:
     tail = r"(/usr/bin/)?tail\\s+(-[fF]|--follow)\\s+/dev/null"
     shell = rf"^(.*/)?({_SHELL})$"
     script = f"({WORDS}[0].matches('{shell}') ? {WORDS}[{WORDS}.size() - 1] : {WORDS}.join(' '))"
+    last = rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*({sleep}|{tail})[;&)\\s]*$"
     watch = (
         r"while\\s+(true|:|\\[ 1 \\])\\s*;?\\s*do\\s+(nvidia-smi[^;]*;\\s*sleep|"
         r"sleep\\s+[a-z0-9.]+\\s*;?\\s*done)"
@@ -139,7 +135,7 @@ def _idle(thresholds: Thresholds) -> str:
         f"({WORDS}.size() == 0 && c.?image.orValue('').matches('{pause}'))"
         f" || ({WORDS}.size() > 0 && ("
         f"({WORDS}.size() == 1 && {WORDS}[0].matches('^(.*/)?pause$'))"
-        f" || {script}.matches('{_last_statement(f'({sleep}|{tail})')}')"
+        f" || {script}.matches('{last}')"
         f" || {script}.matches('{watch}')))"
     )
 
