@@ -19,7 +19,7 @@ SANDBOXED = job(
 _PERCONA = {"useBitnami": False, "usePerconaOperator": True}
 
 
-def sentinel(values: dict[str, Any], version: str = "v1.23.0") -> Thing:
+def sentinel(values: dict[str, Any], version: str = "v1.34.0") -> Thing:
     return release("nvsentinel", version, values, "nvsentinel")
 
 
@@ -32,7 +32,9 @@ def connector(values: dict[str, Any]) -> Thing:
 
 
 def transport(mode: str) -> Thing:
-    return sentinel({"global": {"platformConnectorDeployment": {"tls": {"mode": mode}}}})
+    deployed = {"deployment": {"enabled": True}}
+    values = {"global": {"platformConnectorDeployment": {"tls": {"mode": mode}}}}
+    return sentinel({**values, "platformConnector": deployed})
 
 
 def dynamo(staleness: str) -> Thing:
@@ -62,7 +64,7 @@ def namespace(**labels: str) -> Thing:
     return of_kind("Namespace", "v1", "ml", labels=labels)
 
 
-_PREFLIGHT = sentinel({"global": {"preflight": {"enabled": True}}})
+_PREFLIGHT = sentinel({"global": {"preflight": {"enabled": True}}}, "v1.23.0")
 _BY_LABEL = {"nvsentinel.nvidia.com/preflight": "enabled"}
 _NAMED = {'spec.template.metadata.annotations."nvsentinel.nvidia.com/preflight-checks"': "dcgm"}
 _GPU_CLAIM = {
@@ -94,7 +96,12 @@ _MOVED = (
     "runtimeClassName",
     "createRuntimeClass",
 )
-_PUBLISHERS = ("gpu-health-monitor", "csp-health-monitor", "health-events-analyzer", "preflight")
+_PUBLISHERS = {
+    "gpu-health-monitor": "gpuHealthMonitor",
+    "csp-health-monitor": "cspHealthMonitor",
+    "health-events-analyzer": "healthEventsAnalyzer",
+    "preflight": "preflight",
+}
 
 CASES = (
     Case(
@@ -188,11 +195,11 @@ CASES = (
     ),
     *(
         refused(
-            sentinel({name: {"publishTo": "deployment"}}),
-            sentinel({name: {"publishTo": "grpc"}}),
+            sentinel({"global": {part: {"enabled": True}}, name: {"publishTo": "deployment"}}),
+            sentinel({"global": {part: {"enabled": True}}, name: {"publishTo": "grpc"}}),
             "publishes to grpc, which the chart does not know",
         )
-        for name in _PUBLISHERS
+        for name, part in _PUBLISHERS.items()
     ),
     *(
         refused(
