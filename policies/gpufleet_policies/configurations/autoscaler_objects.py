@@ -21,7 +21,8 @@ from gpufleet.contract.programs.autoscaler_signals import (
 )
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object, schema_codes
+from gpufleet.contract.schemas.report import SCHEMA_RULES, report_problems, schema_codes
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -179,7 +180,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         else:
             validate_keda(path, item, spec, target, report)
         if version in VERSIONS[kind]:
-            report_object(item, version.partition("/")[0], CODES, report, path)
+            report_problems(schema_problems(item), CODES, report, path)
     return report.validation()
 
 

@@ -21,7 +21,7 @@ from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas.problems import SchemaProblem
-from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object
+from gpufleet.contract.schemas.report import SCHEMA_RULES, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
@@ -87,7 +87,7 @@ def _former(item: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> None:
     group = VERSIONS[str(item["kind"])].partition("/")[0]
-    report_object(item, group, CODES, report, path, _special_code)
+    report_problems(object_problems(item, group), CODES, report, path, _special_code)
 
 
 def _special_code(problem: SchemaProblem) -> str | None:

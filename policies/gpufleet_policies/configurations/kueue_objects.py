@@ -13,8 +13,8 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas.report import SCHEMA_RULES, report_object, schema_codes
-from gpufleet.contract.schemas.validator import has_schema
+from gpufleet.contract.schemas.report import SCHEMA_RULES, report_problems, schema_codes
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, value_at
 from gpufleet.documents.shapes import as_mapping
@@ -46,7 +46,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
         if has_schema(item.get("apiVersion"), kind):
-            report_object(item, _GROUP[:-1], _CODES, report, path)
+            report_problems(schema_problems(item), _CODES, report, path)
     if not named:
         report.say("kueue-nothing-to-judge", "")
     _validate_names(named, report)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fact import Fact, known, unknown
@@ -135,10 +136,7 @@ def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
     """Gates and release of the program that reads objects of a kind, as declared here; a gate that
     it does not name has its default. Undeclared or contradictory values are omitted."""
     gates: list[dict[str, bool]] = []
-    releases: list[str | None] = []
     for chart in context.declared(Program):
-        if kind in WHOLE_KINDS and chart.name == READERS.get(kind):
-            releases.append(chart.release.found)
         path = _GATES.get(kind, {}).get(chart.name or "")
         if path is None or chart.values is None or not chart.complete or chart.hides(path):
             continue
@@ -147,12 +145,18 @@ def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
             # Karpenter's chart writes its gates with a small letter first.
             named = mapping(written).items()
             gates.append({f"{k[:1].upper()}{k[1:]}": on for k, on in named if isinstance(on, bool)})
-    said = {"featureGates": gates, "version": releases}
-    return {
-        key: values[0]
-        for key, values in said.items()
-        if values and values[0] is not None and all(one == values[0] for one in values)
-    }
+    found: dict[str, Any] = {}
+    if gates and all(one == gates[0] for one in gates):
+        found["featureGates"] = gates[0]
+    if kind in WHOLE_KINDS and (release := _release(context, READERS.get(kind))):
+        found["version"] = release
+    return found
+
+
+def _release(context: RuleContext, chart: str | None) -> str | None:
+    """Release of a program that is declared here; None: not known, or several."""
+    found = {one.release.found for one in context.declared(Program) if one.name == chart}
+    return found.pop() if len(found) == 1 else None
 
 
 @once
@@ -240,12 +244,10 @@ def _configs(text: str) -> dict[str, str]:
     from gpufleet.documents.reading import read_go
 
     try:
-        data = read_go(text).data
+        data = mapping(read_go(text).data)
     except UnreadableDocumentError:
         return {}
-    configs = data.get("mig-configs") if is_mapping(data) else None
-    if not is_mapping(data) or not is_mapping(configs):
-        return {}
+    configs = mapping(data.get("mig-configs"))
     rest = {key: value for key, value in data.items() if key == "version"}
     return {
         str(name): json.dumps({**rest, "mig-configs": {name: entries}}, default=str)
@@ -313,7 +315,10 @@ def _proven(
     kept = [one for one in findings if _is_proven(context, config, rules[one.code])]
     found: dict[str, list[Finding]] = {}
     for one in kept:
-        found.setdefault(one.code, []).append(_draft(config, one))
+        since = mapping(one.evidence.get("since"))
+        ours = ((_release(context, chart), first) for chart, first in since.items())
+        if not any(own and numbers(own) < numbers(first) for own, first in ours):
+            found.setdefault(one.code, []).append(_draft(config, one))
     return found
 
 

@@ -29,7 +29,7 @@ from gpufleet_policies.rules.model_requests import (
 )
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.servers import is_vllm
+from gpufleet_policies.rules.servers import says
 from gpufleet_policies.rules.shapes import NodeShape, priced_pools
 from gpufleet_policies.rules.written import written_rule
 
@@ -288,7 +288,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         container = next(c for c in group.containers if c.gpu_resources)
         share, room = container.launch.memory_share, held.bytes
         declared = workload.intent.min_gpu_memory_bytes.is_known
-        engine = is_vllm(container) and container.launch.serves
+        engine = says(container, "vllm") and container.launch.serves
         taken = share.found or (VLLM_SHARE if engine and share.is_absent else None)
         if taken is not None and not declared:
             whole = held.bytes * (1 if held.grant is None else held.grant.replicas)

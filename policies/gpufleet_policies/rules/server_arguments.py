@@ -13,7 +13,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import capability_of, longest_sequence, named_model
 from gpufleet_policies.rules.model_requests import possible_gpus
-from gpufleet_policies.rules.servers import is_vllm
+from gpufleet_policies.rules.servers import says
 from gpufleet_policies.rules.written import written_rule
 
 
@@ -39,7 +39,7 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if container.launch.serves and (container.launch.tensor.found or 1) > 1:
             uneven = _heads(context, workload, container) if alone else None
             why = uneven or _slices(group, container) or why
-        if why is None and is_vllm(container) and container.launch.serves and alone:
+        if why is None and says(container, "vllm") and container.launch.serves and alone:
             why = _numbers(context, workload, group) or _length(workload, container)
         if why is not None:
             yield refused.say(

@@ -61,17 +61,11 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if not mode.is_known and not container.listens and not container.launch.serves:
             continue  # it may take its work from a queue
-        if group not in workload.running_groups() or _loads_on_request(container):
-            continue
+        if group not in workload.running_groups() or says(container, "ollama"):
+            continue  # Ollama answers immediately, and loads a model when a request names it
         if ".workerTemplate" in group.place and led:
             continue  # its leader serves
         yield without_readiness.say(container=container, probes=sorted(container.probes))
-
-
-def _loads_on_request(container: Container) -> bool:
-    """Ollama answers immediately, and loads a model when a request names it."""
-    said = (container.image.found or "", *(container.words.found or ()))
-    return any("ollama" in word for word in said)
 
 
 _SOON_SECONDS = 120
@@ -106,10 +100,10 @@ def _is_triton(container: Container) -> bool:
     return any(word.rsplit("/", 1)[-1] == "tritonserver" for word in container.words.found or ())
 
 
-def is_vllm(container: Container) -> bool:
-    """Whether its name, image or command line says vLLM."""
+def says(container: Container, engine: str) -> bool:
+    """Whether its name, image or command line names an engine, in small letters."""
     said = (container.name, container.image.found or "", *(container.words.found or ()))
-    return any("vllm" in word for word in said)
+    return any(engine in word for word in said)
 
 
 @written_rule("gpu-server-in-job")
@@ -198,7 +192,7 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
     command line is known."""
     for group, container in workload.gpu_containers:
         words = container.words.found or ()
-        if is_vllm(container) and container.launch.serves and not container.init:
+        if says(container, "vllm") and container.launch.serves and not container.init:
             yield from _not_served(group, container)
         if not _is_triton(container):
             continue

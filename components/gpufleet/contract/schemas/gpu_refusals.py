@@ -5,8 +5,8 @@ A row has `kinds` (group or API version, and kind), `at` (paths, as `values_at` 
 `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it cannot
 evaluate is not refused. A rule about each value of a mapping has `{}` in its path: with `all`, the
 order of keys decides. `says` is what is wrong (`{found}` the value), `path` where below `at` and
-`by` who refuses it. With `since`, the first release that does, it is advice: objects do not say
-which release reads them; so it is with `does`, what is done with it in place of a refusal.
+`by` who refuses it. With `since`, chart and first release that does, it is advice: objects do not
+say which release reads them; so it is with `does`, what is done with it in place of a refusal.
 `needs`: something is missing, which a patch may leave to its base. `code` is the code of a finding
 where its family has that rule. Configurations of programs are kinds of the version `config`.
 """
@@ -38,8 +38,8 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
-    version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    for path, rows in _rows(version, kind).items():
+    read_as = str(document.get("apiVersion")), str(document.get("kind"))
+    for path, rows in _rows(*read_as).items():
         for steps, value in values_at(document, path):
             variables = {"self": value, "object": document}
             for row, needed in rows:
@@ -48,14 +48,16 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 read = json.dumps(_part(variables, _read_by(row["rule"])))
                 if _is_refused(row["rule"], read):
                     place = (*steps, *_there(value, row.get("path", "")))
-                    by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                    kinds = SchemaProblemKind
-                    advice = kinds.REFUSED if {"since", "does"} & {*row} else kinds.CONDITION
-                    what = kinds.REQUIRED if "needs" in row else advice
+                    since: Mapping[str, str] = row.get("since", {})
+                    by = " ".join([row["by"], *(f"{one} and later" for one in since.values())])
+                    advice = "REFUSED" if {"since", "does"} & {*row} else "CONDITION"
+                    kind = SchemaProblemKind["REQUIRED" if "needs" in row else advice]
                     found = visible(document, place, at_steps(document, place))
                     says, does = row["says"].format(found=found), row.get("does", "refuses it")
-                    fix, code = row.get("fix"), row.get("code", "")
-                    yield SchemaProblem(what, f"{says}; {by} {does}", fix, place, found, code=code)
+                    said, fix, code = f"{says}; {by} {does}", row.get("fix"), row.get("code", "")
+                    yield SchemaProblem(
+                        kind, said, fix, place, found, code=code, since=since or None
+                    )
 
 
 _Needed = tuple[tuple[tuple[str, ...], int], ...]

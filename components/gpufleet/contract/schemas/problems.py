@@ -61,6 +61,8 @@ class SchemaProblem:
     """For an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
     code: str = ""
     """Code of the rule that refuses it; empty: that of its kind."""
+    since: Mapping[str, str] | None = None
+    """Chart of the program that refuses it, and the first release that does; None: each."""
 
     @property
     def path(self) -> str:

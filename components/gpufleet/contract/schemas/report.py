@@ -103,18 +103,6 @@ def report_problems(
             report_problem(problem, codes, report, path, code)
 
 
-def report_object(
-    document: Mapping[str, Any],
-    group: str,
-    codes: SchemaCodes,
-    report: CheckReport,
-    path: str,
-    special: Callable[[SchemaProblem], str | None] | None = None,
-) -> None:
-    """Add the `object_problems` of an object as `report_problems` does."""
-    report_problems(object_problems(document, group), codes, report, path, special)
-
-
 def report_problem(
     problem: SchemaProblem,
     codes: SchemaCodes,
@@ -132,7 +120,7 @@ def report_problem(
     if problem.kind is _K.NEWER and problem.asks_for_nothing:
         return
     limit = "allowed" if problem.kind is _K.CHOICE else "limit"
-    facts: dict[str, Any] = {"value": problem.value, limit: problem.limit}
+    facts: dict[str, Any] = {"value": problem.value, limit: problem.limit, "since": problem.since}
     report.add(
         code or codes.of(problem.kind),
         path_of(problem.steps, path),

@@ -15,7 +15,7 @@ from gpufleet_policies.resolve.written_lines import Located
 
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
 _PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")
-_VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
+_VOLATILE = re.compile(r"usd|money|price|hour|^since$", re.IGNORECASE)
 
 
 def placed(finding: Finding, document: Located, file: str) -> Finding:
@@ -51,7 +51,7 @@ def pointer_steps(pointer: str) -> list[str | int]:
 def fingerprint(finding: Finding) -> str:
     """The same finding in a later version of the file has the same one, wherever it moved.
 
-    Rule, object, place and evidence; neither line nor price, which change by themselves.
+    Rule, object, place and evidence; neither line, price nor first release: they change alone.
     """
     evidence = {key: value for key, value in finding.evidence.items() if not _VOLATILE.search(key)}
     known: list[Any] = [finding.code, str(finding.locator), finding.path, evidence]
