@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from html import escape
 from typing import cast
 
 from gpufleet.secret_text import masked
 
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = r"`([^`]+)`"
 _SHOWN = 60
 """Maximum characters of a value in a message."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -44,7 +43,9 @@ def counted(number: int, noun: str) -> str:
 
 def marked(text: str) -> str:
     """A text for HTML on one line; text between backticks becomes code."""
-    return _CODE.sub(r"<code>\1</code>", escape(one_line(text)))
+    from html import escape  # pages alone need it
+
+    return re.sub(_CODE, r"<code>\1</code>", escape(one_line(text)))
 
 
 def visible(text: str) -> str:

@@ -2,7 +2,8 @@
 
 The patterns of tokens are those that their issuers publish and that scanners for secrets use
 (gitleaks/gitleaks config/gitleaks.toml). Text without a known pattern is treated as a credential if
-it is as random as a key. Messages of this project never repeat such a value.
+it is as random as a key. Messages of this project never repeat such a value. Patterns are texts:
+`re` compiles and keeps those that a run needs.
 """
 
 import re
@@ -38,27 +39,23 @@ _PLACE = r"(?![$<{*.\[(]|REDACTED|changeme|xxx)"
 """A value follows, not a reference to one: `$TOKEN`, `<token>`, `{{ .token }}`, `...`."""
 _VALUE = rf"{_PLACE}[^\s'\",;)&`]{{1,500}}"
 _NAME = r"(?:password|passwd|passphrase|token|secret|api[-_]?key|access[-_]?key|private[-_]?key)"
-_WITH_PASSWORD = re.compile(
-    rf"(\b[a-z][a-z0-9+.-]{{0,20}}://[^\s/:@'\"]{{0,200}}:){_PLACE}[^\s/@'\"]{{1,500}}(?=@)",
-    re.IGNORECASE,
+_WITH_PASSWORD = (
+    rf"(?i)(\b[a-z][a-z0-9+.-]{{0,20}}://[^\s/:@'\"]{{0,200}}:){_PLACE}[^\s/@'\"]{{1,500}}(?=@)"
 )
-_ASSIGNED = re.compile(rf"({_NAME}=['\"]?){_VALUE}", re.IGNORECASE)
-_OPTION = re.compile(
-    rf"((?<![\w-])--?[a-z0-9_.-]{{0,60}}{_NAME}\s+['\"]?)(?=\S*\d)(?=\S{{8}}){_VALUE}",
-    re.IGNORECASE,
-)
+_ASSIGNED = rf"(?i)({_NAME}=['\"]?){_VALUE}"
+_OPTION = rf"(?i)((?<![\w-])--?[a-z0-9_.-]{{0,60}}{_NAME}\s+['\"]?)(?=\S*\d)(?=\S{{8}}){_VALUE}"
 """A value with a digit: the text after an option can be a sentence about it."""
-_HEADER = re.compile(r"(\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~-]{20,}")
+_HEADER = r"(\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~-]{20,}"
 _BEFORE = (("://", _WITH_PASSWORD), ("=", _ASSIGNED), ("-", _OPTION), (" ", _HEADER))
 """A text that every match of a pattern contains, and the pattern."""
 _KEY_BLOCK = "-----BEGIN"
-_KNOWN = re.compile("|".join(FORMS.values()))
-_RUN = re.compile(r"(?<![\w:+/=.-])[A-Za-z0-9+/_=.-]{20,}")
+_KNOWN = "|".join(FORMS.values())
+_RUN = r"(?<![\w:+/=.-])[A-Za-z0-9+/_=.-]{20,}"
 """Candidates for tokens: every known pattern has at least 20 characters."""
 _KEPT = 4
 """Leading characters of a known token that stay visible: they identify its kind (`ghp_`)."""
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_HEXADECIMAL = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_HEXADECIMAL = r"[0-9a-f]{32,}|[0-9A-F]{32,}"
 _CHANGES = 0.45
 """Share of adjacent characters of different classes (lowercase, uppercase, digit). Random base64
 text has about 0.6; names of models and machines have less than 0.4."""
@@ -72,11 +69,11 @@ SECRET_NAME = re.compile(
 
 def secret_in(text: str) -> str | None:
     """The kind of credential that a text contains, or None. The text itself is never returned."""
-    if _WITH_PASSWORD.search(text):
+    if re.search(_WITH_PASSWORD, text):
         return "an address with a password"
-    if _KNOWN.search(text):
+    if re.search(_KNOWN, text):
         return next(kind for kind, form in FORMS.items() if re.search(form, text))
-    if any(form.search(text) for _, form in _BEFORE):
+    if any(re.search(form, text) for _, form in _BEFORE):
         return "an option with a credential"
     return None
 
@@ -92,16 +89,16 @@ def masked(text: str) -> str:
     """A text with `***` in place of everything that may be a credential."""
     for sign, form in _BEFORE:
         if sign in text:
-            text = form.sub(rf"\1{MASK}", text)
+            text = re.sub(form, rf"\1{MASK}", text)
     if _KEY_BLOCK in text:
         text = re.sub(FORMS["a private key"], MASK, text)
-    return _RUN.sub(_masked_run, text)
+    return re.sub(_RUN, _masked_run, text)
 
 
 def _masked_run(found: re.Match[str]) -> str:
     run = found[0]
-    if _KNOWN.search(run):
-        return _KNOWN.sub(lambda token: token[0][:_KEPT] + MASK, run)
+    if re.search(_KNOWN, run):
+        return re.sub(_KNOWN, lambda token: token[0][:_KEPT] + MASK, run)
     return MASK if _is_random(run) else run
 
 
@@ -119,9 +116,9 @@ def masked_data(value: Any) -> Any:
 
 def _is_random(text: str) -> bool:
     """Whether a run of letters and digits is more like a key than like a name."""
-    if _HEXADECIMAL.fullmatch(text):
+    if re.fullmatch(_HEXADECIMAL, text):
         return True
-    if _UUID.search(text):
+    if re.search(_UUID, text):
         return False
     parts = [part for part in re.split("[^A-Za-z0-9]", text) if part]
     if sum(map(len, parts)) < 24 or len({_class(letter) for part in parts for letter in part}) < 3:

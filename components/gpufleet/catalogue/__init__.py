@@ -9,11 +9,7 @@ says otherwise; marketing figures keep their unit (`nominal_gb`). None: no sourc
 """
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.edition import (
-    DEFAULT_EDITION,
-    UnknownEditionError,
-    editions,
-)
+from gpufleet.catalogue.edition import DEFAULT_EDITION, UnknownEditionError, editions
 from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry, MigProfile, Rates
 from gpufleet.catalogue.instance import (
     AWS,

@@ -4,18 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpufleet.catalogue import (
-    gpu_rows,
-    machine_offer,
-    price_rows,
-    software_rows,
-    source_rows,
-)
+from gpufleet.catalogue import gpu_rows, machine_offer, price_rows, software_rows, source_rows
 from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
-from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, feature_tables
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu, IdlePower, MigGeometry, VgpuBoard
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
@@ -37,7 +30,10 @@ from gpufleet.catalogue.price_rows import PriceTable
 from gpufleet.catalogue.serving_engine import ServingEngine, engine_of
 from gpufleet.catalogue.software import Chart, NodeImage, Package
 from gpufleet.catalogue.source import SourceEntry
-from gpufleet.catalogue.transitions import Transition, transition_table
+
+if TYPE_CHECKING:
+    from gpufleet.catalogue.features import FeatureTable
+    from gpufleet.catalogue.transitions import Transition
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,17 +231,23 @@ class Catalogue:
         return self.instances.get(name) or self.offered.get(name)
 
     @cached_property
-    def feature_tables(self) -> Mapping[str, FeatureTable]:
+    def feature_tables(self) -> "Mapping[str, FeatureTable]":
         """Feature gates and chart values by release, by program."""
+        from gpufleet.catalogue.features import feature_tables
+
         return feature_tables(read_rows(self.folder, "features"), self.sources)
 
-    def features(self, program: str) -> FeatureTable:
+    def features(self, program: str) -> "FeatureTable":
         """Gates and values of a program by release; empty for programs that have no rows."""
+        from gpufleet.catalogue.features import NO_FEATURES
+
         return self.feature_tables.get(program, NO_FEATURES)
 
     @cached_property
-    def transitions(self) -> Mapping[str, tuple[Transition, ...]]:
+    def transitions(self) -> "Mapping[str, tuple[Transition, ...]]":
         """Breaking changes between versions, by chart, image or `kubernetes`."""
+        from gpufleet.catalogue.transitions import transition_table
+
         return transition_table(read_rows(self.folder, "transitions"), self.sources)
 
     def gpu(self, key: str) -> Gpu:

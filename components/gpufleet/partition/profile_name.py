@@ -3,7 +3,6 @@
 Grammar: NVIDIA/go-nvlib `pkg/nvlib/device/mig_profile.go` and NVIDIA/mig-parted `pkg/types`.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -59,6 +58,8 @@ def similar(name: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     names = tuple(known)
     wanted = parse(name)
     if wanted is None:
+        import difflib  # only errors need it
+
         return tuple(difflib.get_close_matches(name.lower(), names, n=limit, cutoff=0.5))
 
     def distance(candidate: str) -> tuple[bool, int, int, str]:

@@ -42,9 +42,7 @@ from gpufleet_planner.sizing.request import (
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
-from gpufleet_planner.sizing.throughput import EmbeddingSpeed
 from gpufleet_planner.sizing.training import Training, settings_text
-from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
 from gpufleet_planner.tables import texts
 
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from gpufleet_planner.explanation.explain import ExplanationLine
 
 _Function = Callable[..., Any]
-_SPEEDS = {ServingSpeed: "serving", TrainingSpeed: "training", EmbeddingSpeed: "embedding"}
 _SERVING_KINDS = ("inference", "embedding")
 
 
@@ -218,7 +215,8 @@ def _device_lines(answer: Sizing, request: SizeRequest | None) -> Iterator[str]:
     yield from texts("size", facts)
     facts |= {"speed": answer.speed, "tested": answer.load_test}
     if answer.speed is not None:
-        yield from texts(f"size/{_SPEEDS[type(answer.speed)]}", facts)
+        serves = "serving" if isinstance(answer.speed, ServingSpeed) else "embedding"
+        yield from texts(f"size/{serves if job is None else 'training'}", facts)
     asked = None if request is None else request.load_test
     if asked is None or answer.load_test is None:
         return

@@ -21,10 +21,7 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, not_provisioned, offered_machines
 from gpufleet_planner.planning.option import Option, usd
-from gpufleet_planner.planning.provisioning import (
-    validate_gpu,
-    validate_provisioning,
-)
+from gpufleet_planner.planning.provisioning import validate_gpu, validate_provisioning
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing

@@ -9,9 +9,7 @@ from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed, allowed_
 from gpufleet_planner.planning.offers import OfferedMachine, whole
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
-from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
 from gpufleet_planner.sizing.device import Device, DeviceShare, shares
-from gpufleet_planner.sizing.training_rates import training_speed
 
 
 def try_services(
@@ -81,6 +79,9 @@ def try_jobs(
     `ceiling` is the cost that something else already keeps, in the unit of `rank`: of the run, or
     of a million tokens.
     """
+    # `size` of a service does not wait for what only jobs need.
+    from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
+
     above = _job_above(need, group, ceiling)
     if above is not None:
         yield _rejected(group[0].gpu.key, group[0], above)
@@ -137,6 +138,8 @@ def _job_above(
 ) -> Miss | None:
     """A job costs at least what one GPU of the kind takes for it were memory unlimited: more of
     them only communicate more."""
+    from gpufleet_planner.sizing.training_rates import training_speed
+
     if ceiling is None:
         return None
     device, gpu_usd = whole(group[0]), cheapest_gpu(group)
@@ -150,6 +153,8 @@ def _job_above(
 def _sliced_jobs(
     need: WorkloadNeed, group: Sequence[OfferedMachine]
 ) -> Iterator[Option | Rejected]:
+    from gpufleet_planner.planning.training_choice import train
+
     first = group[0]
     for share in shares(first.gpu, (DeviceShare.MIG,)):
         if share.kind is not DeviceShare.MIG:
@@ -185,9 +190,7 @@ def _bought(
 
 def room(gpus_each: int, share: Device, machine: OfferedMachine) -> int:
     """Copies of so many GPUs or shares that one machine holds."""
-    per_gpu = (
-        round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
-    )
+    per_gpu = share.replicas
     if share.kind is DeviceShare.MIG:
         assert share.profile is not None
         assert machine.gpu.mig is not None

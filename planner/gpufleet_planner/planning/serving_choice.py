@@ -11,8 +11,8 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
+from gpufleet_planner.sizing.communication import has_nvlink
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingSpeed, serving_replica
 from gpufleet_planner.sizing.throughput import (
@@ -32,7 +32,8 @@ def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, 
     """
     if need.parallel is not None:
         return (need.parallel,)
-    return _splits(need.model, min(most, need.allowed.most_gpus), linked=has_nvlink(device))
+    linked = has_nvlink(device.gpu, device.board)
+    return _splits(need.model, min(most, need.allowed.most_gpus), linked=linked)
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.sizing.communication import Link, LinkKind, network, nvlink
+from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
@@ -35,13 +35,6 @@ _KINDS = {
     "rdma": LinkKind.INFINIBAND,
     "none": LinkKind.ETHERNET,
 }
-
-
-def has_nvlink(device: Device) -> bool:
-    """Whether more than two boards of this kind can talk past PCIe: bridges join two only."""
-    rates = device.rates
-    bridge = rates is not None and rates.nvlink_bridge
-    return nvlink(device.gpu, device.board) is not None and not bridge
 
 
 def link_between(machine: OfferedMachine) -> Link | None:

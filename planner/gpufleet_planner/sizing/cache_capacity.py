@@ -7,16 +7,8 @@ from math import ceil, floor
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import Architecture, LinearMixer
-from gpufleet.models.engine_profile import (
-    InferenceEngine,
-    cache_room,
-    memory_fraction,
-)
-from gpufleet.models.inference import (
-    Serving,
-    replica_sequence_bytes,
-    serving_ledger,
-)
+from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
+from gpufleet.models.inference import Serving, replica_sequence_bytes, serving_ledger
 from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes, unknown_start
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, stage_layers

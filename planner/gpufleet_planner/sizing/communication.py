@@ -59,6 +59,13 @@ def nvlink(gpu: Gpu, board: str = "") -> Link | None:
     return Link(LinkKind.NVLINK, both_ways / 2 * NVLINK_SUSTAINED, NVLINK_LATENCY)
 
 
+def has_nvlink(gpu: Gpu, board: str) -> bool:
+    """Whether more than two boards of this kind can talk past PCIe: bridges join two only."""
+    rates = gpu.rates.get(board)
+    bridge = rates is not None and rates.nvlink_bridge
+    return nvlink(gpu, board) is not None and not bridge
+
+
 def pcie(gpu: Gpu) -> Link:
     """PCIe of a board: the generation follows from the compute capability (Ada boards, 8.9, have
     generation 4)."""

@@ -32,6 +32,9 @@ sequences (NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870)."""
 FUSED_LAYER_SECONDS = 10e-6
 """A mixture layer in one kernel (`trtllm_fp4_block_scale_moe`: flashinfer-ai/flashinfer), latent
 attention included: fitted to gpt-oss-120b and DeepSeek-V3.1 in NVFP4 on 8 B200."""
+REQUEST_SECONDS = 3e-3
+"""Server and tokenizer before the engine has a prompt: fitted to two thirds of the load tests of
+tests/data/load_points.csv."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,20 @@ one length end together and send their next requests together: they stay synchro
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 from math import ceil, inf
 from random import Random
 from statistics import fmean
 
+from gpufleet_planner.sizing.decode_step import REQUEST_SECONDS
+from gpufleet_planner.sizing.request import LengthShape
 from gpufleet_planner.tables import table
 
 ROUNDS = 3
 """Requests of each client in a load test of NVIDIA's guide (docs.nvidia.com/nim/benchmarking)."""
-REQUEST_SECONDS, APART_SECONDS = 3e-3, 1e-3
-"""Server and tokenizer before the engine has a prompt, and the time between prompts of clients that
-send at the same moment: fitted to two thirds of the load tests of tests/data/load_points.csv."""
+APART_SECONDS = 1e-3
+"""Time between prompts of clients that send at the same moment: fitted as `REQUEST_SECONDS`."""
 _RETRACTED_STEPS = 20
 """Steps for which SGLang keeps room after it paused a sequence (SGLANG_RETRACT_DECODE_STEPS)."""
 
@@ -313,18 +313,6 @@ class _Test:
 
 def _to_make(request: _Request) -> int:
     return request.output - request.made
-
-
-class LengthShape(StrEnum):
-    """Distribution of prompts and outputs around their means."""
-
-    EQUAL = "equal"
-    """Not at all: NVIDIA's guide, `--random-range-ratio 0` of vLLM and 1 of SGLang."""
-    UNIFORM = "uniform"
-    """Each length from 0 to twice the mean equally likely, prompts and outputs independent:
-    SGLang's `random` with its own range ratio, 0 (python/sglang/bench_serving.py)."""
-    SHAREGPT = "sharegpt"
-    """Lengths of conversations: first questions and answers of ShareGPT after vLLM's filter."""
 
 
 def drawn(shape: LengthShape, requests: int, prompt: float, output: float) -> tuple[Lengths, ...]:

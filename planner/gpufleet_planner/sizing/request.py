@@ -19,7 +19,6 @@ from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.communication import LinkKind
-from gpufleet_planner.sizing.load_test import LengthShape
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,
     Arithmetic,
@@ -135,6 +134,18 @@ class LinkRequest(RequestModel):
     gigabits_per_second: Annotated[float, Field(gt=0, le=1e6)]
     """GPUs of one node."""
     gpus_per_node: Count = 8
+
+
+class LengthShape(StrEnum):
+    """Distribution of prompts and outputs around their means."""
+
+    EQUAL = "equal"
+    """Not at all: NVIDIA's guide, `--random-range-ratio 0` of vLLM and 1 of SGLang."""
+    UNIFORM = "uniform"
+    """Each length from 0 to twice the mean equally likely, prompts and outputs independent:
+    SGLang's `random` with its own range ratio, 0 (python/sglang/bench_serving.py)."""
+    SHAREGPT = "sharegpt"
+    """Lengths of conversations: first questions and answers of ShareGPT after vLLM's filter."""
 
 
 class LoadTestRequest(RequestModel):

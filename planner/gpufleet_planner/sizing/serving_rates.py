@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf, log
+from typing import TYPE_CHECKING
 
 from gpufleet.catalogue.serving_engine import ServingEngine
 from gpufleet.models.architecture import Architecture
@@ -13,18 +14,8 @@ from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import LinkKind, inside_node
-from gpufleet_planner.sizing.decode_step import DecodeStep, decode_step
+from gpufleet_planner.sizing.decode_step import REQUEST_SECONDS, DecodeStep, decode_step
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.load_test import (
-    REQUEST_SECONDS,
-    ROUNDS,
-    LoadedEngine,
-    LoadFigures,
-    Reserve,
-    at_random,
-    drawn,
-    load_test,
-)
 from gpufleet_planner.sizing.request import LoadTestRequest
 from gpufleet_planner.sizing.throughput import (
     ServedKind,
@@ -35,6 +26,9 @@ from gpufleet_planner.sizing.throughput import (
     reached,
     spread_of,
 )
+
+if TYPE_CHECKING:
+    from gpufleet_planner.sizing.load_test import LoadedEngine, LoadFigures
 
 PERCENTILE = 0.95
 """Part of the requests whose first token comes within the time that plans use."""
@@ -204,14 +198,18 @@ class ServingReplica:
         bunch = min(_BUNCH * (self.prompts_per_step - 1) ** 2, _MOST_BUNCHED)
         return bunch * rate * self.first_token_seconds**2
 
-    def together(self, clients: int) -> LoadFigures:
+    def together(self, clients: int) -> "LoadFigures":
         """The measurement of clients that start together, get outputs of one length and send the
         next request after their answer, as in load tests."""
+        from gpufleet_planner.sizing.load_test import ROUNDS, load_test  # choices need none
+
         each = (self.prompt_tokens, self.output_tokens)
         return load_test(self.loaded_engine(), [each] * (clients * ROUNDS), clients)
 
-    def tested(self, asked: LoadTestRequest) -> LoadFigures:
+    def tested(self, asked: LoadTestRequest) -> "LoadFigures":
         """A load test, followed step by step, with the ranges of published load tests."""
+        from gpufleet_planner.sizing.load_test import at_random, drawn, load_test
+
         lengths = drawn(asked.lengths, asked.prompts, self.prompt_tokens, self.output_tokens)
         times = None if asked.rate is None else at_random(asked.rate, asked.prompts)
         found = load_test(self.loaded_engine(), lengths, asked.clients, times)
@@ -223,8 +221,10 @@ class ServingReplica:
             tokens_per_second_range=(rate / spread.most, rate / spread.least),
         )
 
-    def loaded_engine(self) -> LoadedEngine:
+    def loaded_engine(self) -> "LoadedEngine":
         """The replica as load tests find it."""
+        from gpufleet_planner.sizing.load_test import LoadedEngine, Reserve
+
         mean, prompt = self.prompt_tokens + self.output_tokens / 2, self.prompt_tokens
         return LoadedEngine(
             step_seconds=lambda batch, tokens: self.step_seconds(batch, tokens / mean),

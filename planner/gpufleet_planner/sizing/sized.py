@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, findings_in, has_errors, ordered
@@ -37,7 +37,6 @@ from gpufleet_planner.sizing.device import (
     time_slice,
     whole_gpu,
 )
-from gpufleet_planner.sizing.load_test import LoadFigures
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.relief import ledger_of, relief
 from gpufleet_planner.sizing.request import (
@@ -47,14 +46,13 @@ from gpufleet_planner.sizing.request import (
     find_workload,
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
-from gpufleet_planner.sizing.throughput import (
-    EmbeddingSpeed,
-    check_capability,
-    embedding_speed,
-)
+from gpufleet_planner.sizing.throughput import EmbeddingSpeed, check_capability, embedding_speed
 from gpufleet_planner.sizing.training import Training, TrainingMethod
-from gpufleet_planner.sizing.training_rates import TrainingSpeed, check_arithmetic, training_speed
 from gpufleet_planner.sizing.training_state import Loss
+
+if TYPE_CHECKING:
+    from gpufleet_planner.sizing.load_test import LoadFigures
+    from gpufleet_planner.sizing.training_rates import TrainingSpeed
 
 _finding = findings_in(__file__)
 
@@ -124,14 +122,14 @@ class Sizing:
     without a device, or where that is not known."""
     capacity: CacheCapacity | None
     """Serving on a device: what is left for the cache."""
-    speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
+    speed: "ServingSpeed | TrainingSpeed | EmbeddingSpeed | None"
     findings: tuple[Finding, ...]
     work: Serving | Training | None = None
     """The request with every default filled in."""
     parallel: Parallelism = _ALONE
     link: Link | None = None
     """Network between training's data ranks, where the request states it."""
-    load_test: LoadFigures | None = None
+    load_test: "LoadFigures | None" = None
     """The modelled result of the request's load test."""
     worst_capacity: CacheCapacity | None = None
     """`capacity` with the least room that public starts leave."""
@@ -157,6 +155,10 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if device is not None:
         findings += check_capability(device, weights)
         if workload.trains:
+            from gpufleet_planner.sizing.training_rates import (
+                check_arithmetic,
+            )  # jobs alone need it
+
             findings += check_arithmetic(device, request.arithmetic)
     model = chosen.architecture if request.images else chosen.architecture.language_part
     findings += context_rules(model, request, workload)
@@ -309,6 +311,8 @@ def _answer(
     if device is None:
         pass
     elif isinstance(work, Training):
+        from gpufleet_planner.sizing.training_rates import training_speed
+
         speed = training_speed(model, work, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(_finding("training-on-shared-gpu", device=device.label))

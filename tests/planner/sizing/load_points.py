@@ -18,7 +18,8 @@ from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.device import Device, whole_gpu
-from gpufleet_planner.sizing.load_test import LengthShape, LoadFigures, at_random, drawn, load_test
+from gpufleet_planner.sizing.load_test import LoadFigures, at_random, drawn, load_test
+from gpufleet_planner.sizing.request import LengthShape
 from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingReplica, serving_replica
 from tests.planner.sizing.measurements import model
 

@@ -8,7 +8,6 @@ import pytest
 
 from gpufleet_planner.sizing.load_test import (
     Lengths,
-    LengthShape,
     LoadedEngine,
     LoadFigures,
     Reserve,
@@ -16,6 +15,7 @@ from gpufleet_planner.sizing.load_test import (
     drawn,
     load_test,
 )
+from gpufleet_planner.sizing.request import LengthShape
 
 NONE, WHOLE = Reserve(), Reserve(1.0, 1.0)
 
