@@ -138,17 +138,15 @@ def _names_in(stem: str) -> Iterator[str]:
 
 
 _NOTHING = object()
+_TOP_KEYS = {key.partition(".")[0] for one in CHARTS for sign in one.signs for key in sign}
 
 
 def chart_of_keys(document: Mapping[str, Any]) -> KnownChart | None:
     """The chart whose keys values have; None where they are no chart's alone."""
-    for chart in CHARTS:
-        if any(
-            all(
-                value_at(document, key, absent=_NOTHING, unreadable=_NOTHING) is not _NOTHING
-                for key in sign
-            )
-            for sign in chart.signs
-        ):
-            return chart
-    return None
+    if _TOP_KEYS.isdisjoint(document):
+        return None  # as nearly every document: it is not compared with each chart
+
+    def has(key: str) -> bool:
+        return value_at(document, key, absent=_NOTHING, unreadable=_NOTHING) is not _NOTHING
+
+    return next((one for one in CHARTS if any(all(map(has, sign)) for sign in one.signs)), None)
