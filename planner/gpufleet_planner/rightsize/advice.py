@@ -105,9 +105,9 @@ def advise(
     market: Market,
     catalogue: Catalogue,
     *,
-    isolation: Isolation = Isolation.MEMORY,
-    least_saving: Fraction = Fraction(1, 10),
-    max_slowdown: Fraction = Fraction(2),
+    isolation: Isolation,
+    least_saving: Fraction,
+    max_slowdown: Fraction,
 ) -> Advice:
     """The cheapest share that would have been enough, if it saves at least `least_saving`.
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,18 @@ from tests.planner.rightsize.samples import Truth, answer
 
 MARKET = Market(("eks",), "us-east-1")
 SMALL = Truth("chat", "NVIDIA A100-SXM4-80GB", peak_gib=8, compute=0.1, bandwidth=0.05)
+LIMITS: dict[str, Any] = {
+    "isolation": Isolation.MEMORY,
+    "least_saving": Fraction(1, 10),
+    "max_slowdown": Fraction(2),
+}
+"""As the options of the command have them."""
 MEMORY_ONLY = ("DCGM_FI_DEV_FB_USED",)
 
 
 def advice(*truths: Truth, isolation: Isolation = Isolation.MEMORY) -> dict[str, Advice]:
     found = [
-        advise(one, MARKET, load(), isolation=isolation)
+        advise(one, MARKET, load(), **{**LIMITS, "isolation": isolation})
         for one in workloads(read_series(answer(truths)))
     ]
     return {one.workload.name: one for one in found}
@@ -47,9 +54,8 @@ def test_a_share_on_which_work_takes_more_than_twice_as_long_needs_a_wider_bound
     slow = advice(SMALL)["chat"]
     assert slow.slowdown is not None
     assert slow.slowdown <= 2
-    wide = advise(
-        workloads(read_series(answer([SMALL])))[0], MARKET, load(), max_slowdown=Fraction(20)
-    )
+    wider = {**LIMITS, "max_slowdown": Fraction(20)}
+    wide = advise(workloads(read_series(answer([SMALL])))[0], MARKET, load(), **wider)
     assert wide.slowdown is not None
     assert wide.slowdown > 2
     assert wide.saving_micro_usd is not None
@@ -99,7 +105,7 @@ def test_a_request_for_a_share_is_not_told_apart_either() -> None:
     row = {"metric": {"__name__": "kube_pod_container_resource_requests", **asked}}
     document["data"]["result"].append({**row, "values": [[1_790_000_000, "1"]]})
     (found,) = workloads(read_series(json.dumps(document)))
-    assert advise(found, MARKET, load()).verdict is Conclusion.UNKNOWN
+    assert advise(found, MARKET, load(), **LIMITS).verdict is Conclusion.UNKNOWN
 
 
 def test_without_a_measure_of_compute_nothing_is_proposed() -> None:

@@ -17,6 +17,7 @@ from gpufleet_planner.rightsize.advice import Advice, Conclusion, advise
 from gpufleet_planner.rightsize.usage import workloads
 from tests.examples import ALL, has_changed
 from tests.planner.rightsize.samples import Truth, answer
+from tests.planner.rightsize.test_advice import LIMITS
 
 CATALOGUE = load()
 REGION = "us-east-1"
@@ -128,7 +129,8 @@ def attainable(truth: Truth) -> tuple[float, float]:
 def advice(all_truths: list[Truth], seed: int) -> dict[str, Advice]:
     market = Market(("eks",), REGION)
     found = [
-        advise(one, market, CATALOGUE) for one in workloads(read_series(answer(all_truths, seed)))
+        advise(one, market, CATALOGUE, **LIMITS)
+        for one in workloads(read_series(answer(all_truths, seed)))
     ]
     return {one.workload.name: one for one in found}
 
