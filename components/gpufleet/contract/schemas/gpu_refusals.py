@@ -45,7 +45,7 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             for row, needed in rows:
                 if any(len(values_at(value, keys)) < least for keys, least in needed):
                     continue
-                read = json.dumps(_part(variables, _read_by(row["rule"])))
+                read = json.dumps(_part(variables, _read_by(row["rule"])), default=str)
                 if _is_refused(row["rule"], read):
                     place = (*steps, *_there(value, row.get("path", "")))
                     since: Mapping[str, str] = row.get("since", {})

@@ -7,6 +7,7 @@ Expected: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go`; k8s-nim-o
 import copy
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,16 @@ def test_one_value_of_a_mapping_that_cannot_be_evaluated_hides_no_other() -> Non
         assert [one.path for one in refused_by_code(document)] == [
             "spec.template.spec.nodeSelector.a"
         ]
+
+
+@pytest.mark.parametrize("read", [date(2026, 12, 1), b"a"])
+def test_values_that_json_cannot_hold_are_read_as_text(read: object) -> None:
+    """The readers of files keep dates as text; a program may pass them."""
+    found, expected = (
+        [one.message for one in refused_by_code(edited("job", {"metadata/name": name}))]
+        for name in (read, str(read))
+    )
+    assert found == expected
 
 
 def test_no_rule_asks_each_value_of_a_mapping_alone() -> None:
