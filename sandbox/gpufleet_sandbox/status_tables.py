@@ -17,7 +17,9 @@ def print_status(status: Status, console: Console | None = None) -> None:
     out = console or Console()
     if console is None and not out.is_terminal:
         out = Console(width=WIDTH_WITHOUT_TERMINAL)
-    state = "[green]running[/green]" if status.running else "[red]not running[/red]"
+    some = any(process.running for process in status.processes)
+    state = "[red]running in part[/red]" if some else "[red]not running[/red]"
+    state = "[green]running[/green]" if status.running else state
     out.print(f"[bold]{status.directory}[/bold]: {state}" + f" {status.server or ''}")
     if status.problem:
         out.print(status.problem, style="red", markup=False)

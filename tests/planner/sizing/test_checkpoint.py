@@ -216,6 +216,11 @@ def test_what_cannot_be_known_is_an_error(
     assert words in findings[0].message
 
 
+def test_a_missing_model_type_has_a_fix(tmp_path: Path) -> None:
+    (found,) = refused(folder(tmp_path, {**published.LLAMA_8B, "model_type": None}))
+    assert found.fix == "give the config.json that belongs to the weights"
+
+
 def test_all_problems_come_at_once(tmp_path: Path) -> None:
     findings = refused(folder(tmp_path, {"model_type": "llama"}))
     assert {finding.path for finding in findings} >= {

@@ -38,6 +38,7 @@ def codes(answer: Sizing) -> list[str]:
             "the catalogue has no model 'Lama-3.1-8B', and its size is not guessed",
             "Llama-3.1-8B",
         ),
+        ({"model": "ck"}, "model-unknown", "no model 'ck'", "of a folder here: ./NAME"),
         ({"gpu": "H1000"}, "gpu-unknown", "no GPU named 'H1000' in the catalogue", "H100-80GB"),
         ({"gpu": "A100"}, "gpu-unknown", "names more than one GPU", "A100-40GB, A100-80GB"),
         ({"gpu": "K80"}, "gpu-memory-unknown", "usable memory of K80 is not sourced", "choose"),

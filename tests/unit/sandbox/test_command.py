@@ -164,6 +164,6 @@ def test_the_table_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> Non
         )
     )
     text = capsys.readouterr().out
-    for word in ("not running", "1 min 5 s", "dead", "nvidia.com/gpu.shared: 4", "1 Running"):
+    for word in ("running in part", "1 min 5 s", "dead", "nvidia.com/gpu.shared: 4", "1 Running"):
         assert word in text
     assert "waiting: default/b: 0/1 nodes are available" in text
