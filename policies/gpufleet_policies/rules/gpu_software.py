@@ -65,9 +65,7 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
 @written_rule("pool-image-refused", NodePool)
 def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The name of the image states its architecture, and the machine types are known. Silent for
-    pools of Karpenter, which karpenter-image-architecture and karpenter-al2-ended report at the
-    node class.
-    """
+    Karpenter's pools: karpenter-image-architecture and karpenter-al2-ended report node classes."""
     minor = kubernetes_minor(context)
     for pool in validated_pools(context, subject):
         if pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
@@ -81,8 +79,7 @@ def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
 @written_rule("pool-image-without-driver", NodePool)
 def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The image's name is that of one without a driver. User data may install a driver, so it is
-    advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports.
-    """
+    advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports."""
     for pool in gpu_pools(context, subject):
         if pool.maker is Maker.KARPENTER or not pool.image.is_known:
             continue
@@ -102,10 +99,8 @@ _OWN_TAG = re.compile(r"([0-9]{2})\.([0-9])")
 
 @written_rule("cuda-not-for-gpu")
 def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """The tag names the toolkit: `nvidia/cuda:13.0.1-...`, `pytorch:2.9.0-cuda13.0-...`.
-
-    Only where no GPU pool that may take the pods has a GPU it supports.
-    """
+    """The tag names the toolkit (`nvidia/cuda:13.0.1-...`, `pytorch:2.9.0-cuda13.0-...`), and no
+    GPU pool that may take the pods has a GPU it supports."""
     for group in workload.pod_groups:
         if not group.gpu_resources:
             continue

@@ -32,7 +32,7 @@ from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_NAME_LABELS, has_mig
-from gpufleet_policies.rules.server_arguments import foreign_option
+from gpufleet_policies.rules.server_arguments import own_options
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -107,7 +107,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for _, one in subject.gpu_containers:
             if not one.init:
                 data = _container(one) | download_room(subject.intent, one, context.catalogue)
-                data["foreign"] = foreign_option(context, data)
+                data |= own_options(context, data)
                 yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         data = _written(minimum=subject.size.standing, disk=subject.disk_gib, gpu=subject.gpu)

@@ -35,11 +35,9 @@ def spend_of(context: RuleContext) -> StackSpend:
 
 @written_rule("gpu-monitoring-missing", POOLS)
 def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
-
-    Silent where no operator and no fleet is declared here: then another program installs it. Advice
-    in every profile: what is not in these files can be in others.
-    """
+    """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on. Silent
+    where no operator and no fleet is declared here: then another program installs it. Advice in
+    every profile: what is not in these files can be in others."""
     if not _speaks(context, subject):
         return
     if not any(_is_nvidia(context, pool) for pool in all_pools(context)):
@@ -64,11 +62,9 @@ def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
 
 @written_rule("stack-gpu-budget-exceeded", POOLS)
 def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """`budgets` of the settings, for the environment of the first pool that has one.
-
-    Mandatory: minimum sizes above standingUsdPerMonth, maximum sizes above exposureUsdPerHour, and
-    a pool without a bound while such a limit is set.
-    """
+    """`budgets` of the settings, for the environment of the first pool that has one. Mandatory:
+    minimum sizes above standingUsdPerMonth, maximum sizes above exposureUsdPerHour, and a pool
+    without a bound while such a limit is set."""
     if not _speaks(context, subject):
         return
     environment = context.environment_of(subject)

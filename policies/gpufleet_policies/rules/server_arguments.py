@@ -126,21 +126,28 @@ def _share(container: Container) -> _Refused | None:
     )
 
 
-_SERVER = re.compile(
-    r"(?:\b(?:(?:vllm|sglang) serve|openai\.api_server|sglang\.launch_server)\b|\A(?=--))([^;&|]*)"
-)
-"""What starts the server of an engine, and the rest of its line."""
+_SERVER = r"\b(?:(?:vllm|sglang|cli\.main) serve|openai\.api_server|sglang\.launch_server)\b"
+"""What starts the server of an engine."""
+_COMMAND = r"""((?:'[^']*'|"[^"]*"|[^;&|'"])*)"""
+"""The rest of a command in a script."""
 
 
-def foreign_option(context: RuleContext, container: Mapping[str, Any]) -> str | None:
-    """The first option that the release of the engine in the image does not have: argparse takes
-    the beginning of a name, too, and vLLM underscores."""
+def own_options(context: RuleContext, container: Mapping[str, Any]) -> dict[str, str | None]:
+    """What a server gets of the words of its container (`own`), and the first option of it that the
+    release of the engine in the image does not have (`foreign`): argparse takes the beginning of a
+    name, too, and vLLM underscores. Of a script, no other command; of another program, nothing."""
+    words = str(container.get("words", ""))
+    shell = re.match(r"(?:\S*/)?(?:ba|da|z)?sh\n", words)
+    text = re.sub(r"(?m)^\s*#.*$|\\\s*\n", " ", words).replace("\n", ";" if shell else " ")
+    start = re.search(_SERVER + (_COMMAND if shell else "(.*)"), text, re.DOTALL)
+    alone = "command" not in container and not shell
+    own = start[1] if start else text if alone else None
     engine = re.search(r"(?:^|/)(vllm|sglang)(?:-openai)?:v?[0-9]", str(container.get("image")))
-    start = _SERVER.search(re.sub(r"\\?\s*\n", " ", str(container.get("words"))))
-    if engine is None or start is None or not container["release"]:
-        return None
+    if engine is None or own is None or not container["release"]:
+        return {"own": own}
     options = context.catalogue.features(engine[1]).options.values()
     known = [f" {one.name}" for one in options if one.is_in(numbers(container["release"]))]
-    given = re.findall(r"(?<!\S)--(?!help|version)[A-Za-z][\w-]*", start[1])
+    given = re.findall(r"(?<!\S)--(?!help|version)[A-Za-z][\w-]*", own)
     names = {one: f" {one[2:].replace('_', '-').removeprefix('no-')}" for one in given}
-    return next((one for one, name in names.items() if name not in "".join(known)), None)
+    foreign = next((one for one, name in names.items() if name not in "".join(known)), None)
+    return {"own": own, "foreign": foreign}
