@@ -82,6 +82,8 @@ def test_unusual_files_are_planned(
          "workloads[0]", "1 h allowed", "deadlineHours of"),
         (file(service(replicas=100), **OWN), "nothing-fits", "workloads[0]", "hardware has 2",
          "add machines to hardware"),
+        (file(service(), **{**OWN, "hardware": []}), "hardware-missing", "hardware", "vsphere",
+         "write hardware"),
         (file(service(gpus=["P4"])), "nothing-offered", "workloads[0]", "P4, which chat", "GPU"),
         (file(service("chät")), "plan-file-invalid", "workloads[0].name", "chät", "that form"),
         (file(service("x" * 53)), "plan-file-invalid", "workloads[0].name", "52 characters",

@@ -174,6 +174,8 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
     if planner is None:
         return _refused(findings)
     chosen, wrong = planner.choose(planner.file.head.confidence)
+    if any(one.code == "hardware-missing" for one in findings):  # the cause that nothing is offered
+        wrong = tuple(one for one in wrong if one.code != "nothing-offered")
     findings = (*findings, *wrong)
     if has_errors(findings):
         return _refused(findings)

@@ -149,8 +149,7 @@ def advise(
     needed = _devices_each(working)
     # Without pods of which no device ever worked.
     busy_pods = replace(workload, uses=tuple(working)).pods_at_once
-    limits = isolation, max_slowdown
-    option = _best(device, working, needed, busy_pods, market, catalogue, limits)
+    option = _best(device, working, needed, busy_pods, market, catalogue, isolation, max_slowdown)
     if option is None or price is None or option.micro_usd is None:
         return _fits(unknown, device, "no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
@@ -233,9 +232,9 @@ def _best(
     pods: int,
     market: Market,
     catalogue: Catalogue,
-    limits: tuple[Isolation, Fraction],
+    isolation: Isolation,
+    max_slowdown: Fraction,
 ) -> Proposal | None:
-    isolation, max_slowdown = limits
     memory = max(use.peak_memory for use in working) * MEMORY_MARGIN
     # Programs may hold memory that they do not use: much of the device, unchanged.
     reserved = any(

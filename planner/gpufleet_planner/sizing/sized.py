@@ -155,9 +155,8 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if device is not None:
         findings += check_capability(device, weights)
         if workload.trains:
-            from gpufleet_planner.sizing.training_rates import (
-                check_arithmetic,
-            )  # jobs alone need it
+            # Jobs alone need it.
+            from gpufleet_planner.sizing.training_rates import check_arithmetic
 
             findings += check_arithmetic(device, request.arithmetic)
     model = chosen.architecture if request.images else chosen.architecture.language_part
