@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, of_nodes
-from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, few, text
+from gpufleet_policies.doctor.observed import PRODUCT, SeenNode, few, text
+from gpufleet_policies.readers.scheduling import PRESENT
 
 _DRIVER = "nvidia.com/cuda.driver-version.full"
 KUBELET_SKEW = 3

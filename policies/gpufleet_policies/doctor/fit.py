@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.blockers import Blocker, blocker
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import REQUIRED, SeenNode, SeenPod, entries, repelling, text
+from gpufleet_policies.doctor.observed import SeenNode, SeenPod, entries, repelling, text
 from gpufleet_policies.doctor.snapshot import Dump
-from gpufleet_policies.readers.scheduling import meets, selects
+from gpufleet_policies.readers.scheduling import REQUIRED, meets, selections, selects
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _GIB = 1 << 30
@@ -89,17 +88,6 @@ def host_ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
         for port in entries(one, "ports")
         if isinstance(port.get("hostPort"), int)
     }
-
-
-def selections(spec: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """Alternatives of which one is enough: labels required by nodeSelector and a term of the
-    required node affinity (and the name, as `metadata.name`)."""
-    selector = mapping(spec.get("nodeSelector")).items()
-    always = [{"key": key, "operator": "In", "values": [str(one)]} for key, one in selector]
-    required = mapping_at(spec, "affinity.nodeAffinity").get(REQUIRED)
-    parts, terms = ("matchExpressions", "matchFields"), entries(required, "nodeSelectorTerms")
-    asked = [[one for part in parts for one in entries(term, part)] for term in terms]
-    return [always] if required is None else [[*always, *one] for one in asked if one]
 
 
 def asked_text(requirement: Mapping[str, Any]) -> str:

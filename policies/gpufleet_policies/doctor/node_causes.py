@@ -28,10 +28,11 @@ from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import mapping
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet_policies.doctor.cause import ROWS, Patient, Sighting, Sign, cause, each, of_nodes
-from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, Seen, SeenNode, SeenPod, few, text
+from gpufleet_policies.doctor.observed import PRODUCT, Seen, SeenNode, SeenPod, few, text
 from gpufleet_policies.doctor.rows import again
 from gpufleet_policies.doctor.snapshot import Dump, Part, kept_by, operands, parts_on, sets
 from gpufleet_policies.names import names
+from gpufleet_policies.readers.scheduling import PRESENT
 
 _GPU, _DRIVER = "nvidia.com/gpu", "nvidia.com/cuda.driver-version"
 _SERVING = {Part.PLUGIN, Part.DRA}

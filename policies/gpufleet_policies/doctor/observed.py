@@ -3,7 +3,6 @@
 A field that is absent, or has another shape, is empty: nothing follows from it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +12,12 @@ from gpufleet.documents.paths import mapping_at, value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.reserved import amounts, reserved
-from gpufleet_policies.readers.scheduling import toleration_list, uncovered
+from gpufleet_policies.readers.scheduling import REQUIRED, has_nvidia, toleration_list, uncovered
 
 DOMAINS = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron")
 """Domains of extended resources of GPUs or parts of them, in addition to `google.com/tpu`."""
 ENDED = frozenset({"Succeeded", "Failed"})
-PRESENT, PRODUCT = "nvidia.com/gpu.present", "nvidia.com/gpu.product"
-PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
-"""Label of Node Feature Discovery for NVIDIA cards (gpu-operator `hack/must-gather.sh`)."""
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_CLOUD_GPU = names("label of a node with GPUs by its maker")
+PRODUCT = "nvidia.com/gpu.product"
 
 
 def is_device(name: str) -> bool:
@@ -121,12 +116,7 @@ class SeenNode(Seen):
         registered = sum(int(v) for n, v in self.capacity.items() if is_device(n))
         counted = self.labels.get("nvidia.com/gpu.count", "")
         self.has_gpus = registered or (int(counted) if counted.isdecimal() else 0)
-        self.has_nvidia = (
-            self.labels.get(PRESENT) == "true"
-            or any(n.startswith("nvidia.com/") for n in (*self.capacity, *self.allocatable))
-            or any(PCI.fullmatch(key) and value == "true" for key, value in self.labels.items())
-            or any(key in self.labels for key in _CLOUD_GPU)
-        )
+        self.has_nvidia = has_nvidia(self.labels, (*self.capacity, *self.allocatable))
 
     def version(self, label: str) -> str:
         """A version from labels, whole (`.full`) or in parts; empty without one."""

@@ -17,11 +17,11 @@ from gpufleet.documents.paths import text_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.blockers import Answer, blocker
 from gpufleet_policies.doctor.devices import results, supply_of
-from gpufleet_policies.doctor.fit import blockers, host_ports, selections, unseen
-from gpufleet_policies.doctor.observed import REQUIRED, Seen, SeenPod, entries, text
+from gpufleet_policies.doctor.fit import blockers, host_ports, unseen
+from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.pools import pool_answers
 from gpufleet_policies.doctor.snapshot import Dump
-from gpufleet_policies.readers.scheduling import meets
+from gpufleet_policies.readers.scheduling import REQUIRED, meets, selections
 
 VOLUME = "PersistentVolumeClaim"
 Part = tuple[Sequence[str], set[str]]

@@ -21,12 +21,12 @@ from gpufleet.contract.programs.karpenter_machines import (
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.blockers import Answer, Blocker, blocker
-from gpufleet_policies.doctor.fit import asked_text, selections, shown, untolerated
+from gpufleet_policies.doctor.fit import asked_text, shown, untolerated
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
 from gpufleet_policies.names import names
 from gpufleet_policies.readers.reserved import amounts
-from gpufleet_policies.readers.scheduling import meets
+from gpufleet_policies.readers.scheduling import meets, selections
 
 _GPU = "nvidia.com/gpu"
 _WELL_KNOWN = names("beginning of a label of machines")

@@ -1,5 +1,6 @@
 """Placement of pods: node labels, tolerations, zones, claims, priority, scheduler."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,28 +13,37 @@ from gpufleet_policies.readers.reading import at, fact, text, words
 ZONE_LABELS = frozenset(names("label of a zone"))
 """Labels that name the zone of a node."""
 
-_TERMS = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-_TOGETHER = "affinity.podAffinity"
+PRESENT = "nvidia.com/gpu.present"
+_DISCOVERED = re.compile(r"nvidia\.com/(?:gpu\.(?:product|count|memory|compute)|mig\.|cuda\.)")
+"""Labels of GPU Feature Discovery and for the MIG manager: only nodes with GPUs have them."""
+_PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
+"""Label of Node Feature Discovery for NVIDIA cards (gpu-operator `hack/must-gather.sh`)."""
+_CLOUD_GPU = names("label of a node with GPUs by its maker")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOPOLOGY_ANNOTATIONS = names("annotation that keeps pods together")
 """Annotations that keep the pods of a group near each other."""
 
 
+def selections(spec: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """Alternatives of which one is enough: labels required by nodeSelector and a term of the
+    required node affinity (and the name, as `metadata.name`)."""
+    own = {k: v for k, v in mapping(spec.get("nodeSelector")).items() if text(v) is not None}
+    always = [{"key": key, "operator": "In", "values": [one]} for key, one in own.items()]
+    required = at(spec, f"affinity.nodeAffinity.{REQUIRED}")
+    terms = map(mapping, items(mapping(required).get("nodeSelectorTerms")))
+    parts = ("matchExpressions", "matchFields")
+    asked = [[mapping(one) for part in parts for one in items(term.get(part))] for term in terms]
+    return [always] if required is None else [[*always, *one] for one in asked if one]
+
+
 def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
     """Required node labels, as far as a map of allowed values can express them."""
-    selector = spec.get("nodeSelector")
-    required = {
-        key: frozenset({value})
-        for key, value in mapping(selector).items()
-        if isinstance(value, str) and text(value) is not None
-    }
-    if "affinity" not in spec:
-        return required
-    terms = items(at(spec, _TERMS))
-    if len(terms) != 1:
-        return required  # several terms are alternatives: none of them alone is required
-    for expression in items(mapping(terms[0]).get("matchExpressions")):
-        key, values = at(expression, "key"), words(at(expression, "values"))
-        if at(expression, "operator") == "In" and isinstance(key, str) and values is not None:
+    choices, required = selections(spec), dict[str, frozenset[str]]()
+    # Several terms are alternatives: none of them alone is required.
+    asked = choices[0] if len(choices) == 1 else selections({**spec, "affinity": None})[0]
+    for one in asked:
+        key, values = one.get("key"), words(one.get("values"))
+        if one.get("operator") == "In" and isinstance(key, str) and values is not None:
             allowed = frozenset(values)
             required[key] = required.get(key, allowed) & allowed
     return required
@@ -41,19 +51,10 @@ def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
 
 def labels_known(spec: dict[str, Any]) -> bool:
     """Whether all required labels are known and fit a map."""
-    selector = spec.get("nodeSelector")
-    if selector is UNKNOWN or UNKNOWN in mapping(selector).values():
+    choices, selector = selections(spec), spec.get("nodeSelector")
+    if selector is UNKNOWN or UNKNOWN in mapping(selector).values() or len(choices) != 1:
         return False
-    if "affinity" not in spec:
-        return True
-    terms = at(spec, _TERMS)
-    if terms is None:
-        return True
-    found = items(terms)
-    return len(found) == 1 and all(
-        at(expression, "operator") == "In"
-        for expression in items(mapping(found[0]).get("matchExpressions"))
-    )
+    return all(one.get("operator") == "In" for one in choices[0])
 
 
 def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[PodToleration, ...]]:
@@ -118,23 +119,31 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
     )
 
 
+def has_nvidia(labels: Mapping[str, Any], resources: Iterable[str]) -> bool:
+    """Whether labels or resources of a node show NVIDIA GPUs in it."""
+    return (
+        labels.get(PRESENT) == "true"
+        or any(name.startswith("nvidia.com/") for name in resources)
+        or any(_PCI.fullmatch(key) and value == "true" for key, value in labels.items())
+        or any(key in _CLOUD_GPU or _DISCOVERED.match(key) for key in labels)
+    )
+
+
 def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
     """Claims of the pods for devices, with the place where their kind has them."""
     for index, one in enumerate(items(spec.get("resourceClaims"))):
         where = f"{place}[{index}]"
-        name = at(one, "name")
+        if not is_mapping(one):
+            yield PodClaim("?", where, unknown(where), unknown(where))
+            continue
         # Before 1.31 the two names were under `source`.
-        old = at(one, "source") if is_mapping(one) else None
-        fields = mapping(one) if old is None else {**mapping(old), **mapping(one)}
+        fields = {**mapping(one.get("source")), **one}
+        name = fields.get("name")
         yield PodClaim(
             name if isinstance(name, str) else "?",
             where,
-            fact(fields.get("resourceClaimName"), text, f"{where}.resourceClaimName")
-            if is_mapping(one)
-            else unknown(where),
-            fact(fields.get("resourceClaimTemplateName"), text, where)
-            if is_mapping(one)
-            else unknown(where),
+            fact(fields.get("resourceClaimName"), text, f"{where}.resourceClaimName"),
+            fact(fields.get("resourceClaimTemplateName"), text, where),
         )
 
 
@@ -142,12 +151,9 @@ def is_zone_bound(spec: dict[str, Any], annotations: dict[str, Any]) -> bool:
     """Whether selector, affinity or a topology request keeps the pods in one zone, or may."""
     if any(key in annotations for key in _TOPOLOGY_ANNOTATIONS):
         return True
-    selector = spec.get("nodeSelector")
-    if selector is UNKNOWN or ZONE_LABELS.intersection(mapping(selector)):
+    selector, affinity = spec.get("nodeSelector"), spec.get("affinity")
+    if UNKNOWN in (selector, affinity) or mapping(affinity).get("podAffinity") is not None:
         return True
-    affinity = spec.get("affinity")
-    if affinity is None:
-        return False
-    if not is_mapping(affinity) or at(spec, _TOGETHER) is not None:
-        return True
-    return any(zone in str(at(spec, _TERMS)) for zone in ZONE_LABELS)
+    return not ZONE_LABELS.isdisjoint(mapping(selector)) or any(
+        one.get("key") in ZONE_LABELS for term in selections(spec) for one in term
+    )

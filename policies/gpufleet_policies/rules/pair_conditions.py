@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.pods import PodToleration
+from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import is_mapping, items, mapping, rewritten
 from gpufleet_policies.readers.scheduling import selects, toleration_list, uncovered
@@ -48,15 +49,15 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "predicts": lambda here, wanted: f"{here}-predictor" == wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
-    "denies": lambda here, chosen: any(
-        v not in chosen.get(k, [v]) for k, v in mapping(here).items()
-    ),
+    "denies": lambda here, own: any(v not in own.get(k, [v]) for k, v in mapping(here).items()),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
     "selected": lambda here, selector: selects(mapping(selector), mapping(here)),
     "repels": lambda here, own: any(
         not _PASSING.match(one["key"]) for one in uncovered(map(mapping, items(here)), _kept(own))
     ),
     "gives": lambda here, chosen: all(_given(here, k, v) for k, v in chosen.items()),
+    "offered": lambda here, pool: HOLDS["chosen"](_labels_of(pool), here),
+    "tolerates": lambda here, spec: not HOLDS["repels"](mapping(spec).get("taints"), here),
     "withholds": lambda here, chosen: not HOLDS["gives"](here, chosen),
     "admits": lambda here, tolerations: not HOLDS["repels"](here, tolerations),
 }
@@ -101,6 +102,12 @@ def _given(template: Any, label: str, values: Any) -> bool:
     asked = items(mapping(mapping(template).get("spec")).get("requirements"))
     own = mapping(mapping(mapping(template).get("metadata")).get("labels")).get(label)
     return "." in label or own in values or label in (mapping(one).get("key") for one in asked)
+
+
+def _labels_of(pool: Any) -> dict[str, Any]:
+    """Labels that the nodes of a NodePool certainly have."""
+    name = {"karpenter.sh/nodepool": mapping_at(pool, "metadata").get("name")}
+    return name | mapping_at(pool, "spec.template.metadata.labels")
 
 
 def _entries(value: Any) -> set[Any]:

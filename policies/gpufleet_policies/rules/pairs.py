@@ -31,7 +31,7 @@ from gpufleet_policies.rules.claimed import claim_of, gpus_at_once, gpus_of, wit
 from gpufleet_policies.rules.gpu_requests import FRACTIONS
 from gpufleet_policies.rules.model_memory import download_room
 from gpufleet_policies.rules.pair_conditions import HOLDS
-from gpufleet_policies.rules.placement import GPU_NAME_LABELS, has_mig
+from gpufleet_policies.rules.placement import GPU_NAME_LABELS, has_mig, node_facts
 from gpufleet_policies.rules.server_arguments import own_options
 from gpufleet_policies.rules.servers import has_more
 from gpufleet_policies.rules.written import rule_rows, written_rule
@@ -120,9 +120,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         document = {**subject.document, "metadata": metadata, "complete": True}
         document["file"] = subject.locator.file
         if subject.locator.kind == "Node":
-            document["mig"] = has_mig(context.catalogue, mapping(metadata.get("labels")))
-            register = str(mapping(metadata.get("annotations")).get("hami.io/node-nvidia-register"))
-            document["devices"] = register.count('"id":') or None  # HAMi's GPUs, a list in JSON
+            document |= node_facts(context.catalogue, document)
         yield str(document.get("kind")), _Side(subject, document)
 
 
@@ -198,6 +196,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         "hostIPC": group.host_ipc or None,
         "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
+        "placement": group.node_labels if group.node_labels_known else UNKNOWN,
         "tolerations": UNKNOWN if group.tolerations.is_unknown else group.tolerations.found or (),
         "complete": workload.metadata_known,
     }

@@ -7,8 +7,10 @@ from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyErro
 from gpufleet.cluster import UNKNOWN, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.documents.paths import mapping_at
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
+from gpufleet_policies.readers.scheduling import has_nvidia
 from gpufleet_policies.rules.pools import all_pools, validated_pools
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -70,7 +72,8 @@ def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[st
             return False
         if not pool.gpu.is_known:
             return None
-        return any(may_name(context.catalogue, key, value, pool.gpu.value) for value in values)
+        named = [named_gpus(context.catalogue, key, value) for value in values]
+        return any(gpus is None or pool.gpu.value in gpus for gpus in named)
     return None
 
 
@@ -123,12 +126,10 @@ def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
     if group.tolerations.is_unknown:
         return None
     own = group.tolerations.value if group.tolerations.is_known else ()
-    if all(any(one.covers(taint.key, taint.effect, taint.value) for one in own) for taint in hard):
+    left = [t for t in hard if not any(one.covers(t.key, t.effect, t.value) for one in own)]
+    if not left:
         return True
-    if not all(
-        taint.key in _ADDED or any(one.covers(taint.key, taint.effect, taint.value) for one in own)
-        for taint in hard
-    ):
+    if any(taint.key not in _ADDED for taint in left):
         return False
     if pool.maker is Maker.GKE:
         return True
@@ -210,10 +211,12 @@ def has_mig(catalogue: Catalogue, labels: Mapping[str, Any]) -> Any:
     return None
 
 
-def may_name(catalogue: Catalogue, label: str, value: str, gpu: str) -> bool:
-    """Whether a value of one of `GPU_LABELS` may name a GPU."""
-    found = named_gpus(catalogue, label, value)
-    return found is None or gpu in found
+def node_facts(catalogue: Catalogue, node: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts of a Node for rows: MIG of its GPU, whether it has one, and the number of HAMi's."""
+    labels, offers = mapping_at(node, "metadata.labels"), mapping_at(node, "status.allocatable")
+    register = str(mapping_at(node, "metadata.annotations").get("hami.io/node-nvidia-register"))
+    found = {"mig": has_mig(catalogue, labels), "devices": register.count('"id":') or None}
+    return {**found, "nvidia": has_nvidia(labels, offers)}
 
 
 def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, cast
 
-from gpufleet.catalogue.edition import read_rows
+from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.documents.shapes import is_mapping
 from gpufleet.findings import Finding, Level, finding
@@ -31,18 +31,23 @@ _READ: Mapping[str, Callable[[str], object]] = {
 @cache
 def rule_rows() -> Mapping[str, Mapping[str, Any]]:
     """Rule id -> its row: the arguments of `rule`, and `family`, `detail` and `pairs` of rules
-    whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`, with
-    what `parts.jsonl` requires of the part of the program, and of a node on which it runs."""
+    whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`. A
+    pair with a `part` has what `parts.jsonl` requires of it, and of a node or pool where it runs.
+    """
     here = Path(__file__).parent
     rows = {row["id"]: row for row in read_rows(here, "rules")}
-    parts = {(row["of"], row.get("part")): row for row in read_rows(here, "parts")}
-    rows["release-has-fault"]["pairs"] = faults = read_rows(here, "faults")
-    for fault in faults:
-        part = parts.get((fault["at"]["name"], fault.get("part")), {})
-        fault["at"] = {**part.get("at", {}), **fault["at"]}
-        nodes = part.get("node", {})
-        sides = fault.get("with", ())
-        fault["with"] = [{**nodes, **one} if one["kind"] == "Node" else one for one in sides]
+    known = {(row["of"], row.get("part")): row for row in read_rows(here, "parts")}
+    rows["release-has-fault"]["pairs"] = read_rows(here, "faults")
+    for name, row in rows.items():
+        for pair in row.get("pairs", ()):
+            fault = name == "release-has-fault"
+            key = (pair["at"].get("name"), pair.get("part"))
+            part: RawRow = known.get(key, {}) if fault or "part" in pair else {}
+            at, node = part.get("at", {}), part.get("node", {})
+            pair["at"] = at | (part.get("image", {}) if fault else {}) | pair["at"]
+            labels = {path: one for path, one in node.items() if path.startswith("metadata.labels")}
+            where = {"Node": node, "Pool": labels}
+            pair["with"] = [where.get(one["kind"], {}) | one for one in pair.get("with", ())]
     return rows
 
 

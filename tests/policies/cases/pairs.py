@@ -57,6 +57,7 @@ from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
 ADVICE = Level.ADVISORY
+SERVES_GPUS = {"resources": {"gpus": {"enabled": True}}, "gpuResourcesEnabledOverride": True}
 
 _RANKS = {"spec.completionMode": "Indexed"}
 
@@ -157,8 +158,8 @@ CASES = (
     ),
     Case(
         "dra-dynamic-mig-without-mig",
-        dra(),
-        dra({"featureGates": {"DynamicMIG": True}}),
+        dra(SERVES_GPUS),
+        dra({**SERVES_GPUS, "featureGates": {"DynamicMIG": True}}),
         "switches DynamicMIG on, and the GPU of Node gpu-1 has no MIG",
         ADVICE,
         alongside=(node(labels={"nvidia.com/gpu.product": "NVIDIA-L4"}),),
