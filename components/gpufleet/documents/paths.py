@@ -1,7 +1,7 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ def child(path: str, step: str | int) -> str:
 
 def value_at(
     document: Any,
-    path: str,
+    path: str | tuple[str, ...],
     *,
     absent: Any = None,
     unreadable: Any = None,
@@ -32,7 +32,7 @@ def value_at(
 
     Args:
         document: Plain data.
-        path: Keys with dots between them.
+        path: Keys with dots between them, or keys.
         absent: The answer where a key is not written, or is below null.
         unreadable: The answer where the path leads through something that is not a mapping.
         opened: What a value that is not a mapping is read as, before the path leads on.
@@ -50,19 +50,19 @@ def value_at(
 
 
 @lru_cache(maxsize=1000)
-def _keys(path: str) -> list[str]:
-    return path.split(".")
+def _keys(path: str | tuple[str, ...]) -> Sequence[str]:
+    return path.split(".") if isinstance(path, str) else path
 
 
-_Steps = tuple[str | int, ...]
+Steps = tuple[str | int, ...]
 
 
-def values_at(value: Any, path: str | tuple[str, ...]) -> list[tuple[_Steps, Any]]:
+def values_at(value: Any, path: str | tuple[str, ...]) -> list[tuple[Steps, Any]]:
     """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list, `{}`
     each value of a mapping."""
-    found: list[tuple[_Steps, Any]] = [((), value)]
+    found: list[tuple[Steps, Any]] = [((), value)]
     for name, entries in _parts(path):
-        below: list[tuple[_Steps, Any]] = []
+        below: list[tuple[Steps, Any]] = []
         for steps, here in found:
             if not is_mapping(here) or name not in here:
                 continue

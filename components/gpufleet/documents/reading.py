@@ -28,6 +28,7 @@ from gpufleet.documents.limits import (
 )
 from gpufleet.documents.nodes import (
     MappingNode,
+    ScalarNode,
     SequenceNode,
     as_reported,
     is_merge,
@@ -81,7 +82,7 @@ def read_go(text: str | bytes) -> GoDocument:
         more = True
     builder = DataBuilder(CONFIGURATION, go_scalar)
     data = builder.data(node)
-    repeated = _repeated_keys(node, builder)
+    repeated = tuple(dict.fromkeys(_repeated(node, "", builder)))
     return GoDocument(
         data, line_of(node), node, repeated=repeated, more_documents=more, text=decoded
     )
@@ -105,11 +106,8 @@ def _nodes(text: str) -> Iterator[Any]:
 
 def repeated_keys(document: Document) -> tuple[str, ...]:
     """Paths of keys that are written more than once: all but the last are dropped."""
-    return _repeated_keys(document.node, DataBuilder(MANIFESTS, go_scalar, null_keys=True))
-
-
-def _repeated_keys(node: Any, builder: DataBuilder) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_repeated(node, "", builder)))
+    builder = DataBuilder(MANIFESTS, go_scalar, null_keys=True)
+    return tuple(dict.fromkeys(_repeated(document.node, "", builder)))
 
 
 def _repeated(node: Any, path: str, builder: DataBuilder) -> Iterator[str]:
@@ -129,7 +127,8 @@ def _repeated(node: Any, path: str, builder: DataBuilder) -> Iterator[str]:
         if key in written:
             yield child(path, key)
         written.add(key)
-        yield from _repeated(value, child(path, key), builder)
+        if type(value) is not ScalarNode:
+            yield from _repeated(value, child(path, key), builder)
 
 
 def read_manifests(

@@ -3,17 +3,19 @@ and their webhooks. `refusals.jsonl` has a row, with its source, for each refusa
 
 A row has `kinds` (group or API version, and kind), `at` (paths, as `values_at` reads them) and a
 `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it cannot
-evaluate is not refused. A rule about each value of a mapping has `{}` in its path: with `all`, the
-order of keys decides. `says` is what is wrong (`{found}` the value), `path` where below `at` and
-`by` who refuses it. With `since`, chart and first release that does, it is advice: objects do not
-say which release reads them; so it is with `does`, what is done with it in place of a refusal.
-`needs`: something is missing, which a patch may leave to its base. `code` is the code of a finding
-where its family has that rule. Configurations of programs are kinds of the version `config`.
+evaluate is not refused, nor what lacks a path of `has` below `self`. A rule about each value of a
+mapping has `{}` in its path: with `all`, the order of keys decides. `says` is what is wrong
+(`{found}` the value), `path` where below `at` and `by` who refuses it. With `since`, chart and
+first release that does, it is advice: objects do not say which release reads them; so it is with
+`does`, what is done with it in place of a refusal. `needs`: something is missing, which a patch may
+leave to its base. `code` is the code of a finding where its family has that rule. Configurations of
+programs are kinds of the version `config`.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from typing import Any
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.contract.programs.go_json import json_problem
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, visible
-from gpufleet.documents.paths import at_steps, values_at
+from gpufleet.documents.paths import Steps, at_steps, value_at, values_at
 from gpufleet.documents.shapes import as_mapping, is_list, is_mapping
 
 
@@ -38,75 +40,61 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
-    read_as = str(document.get("apiVersion")), str(document.get("kind"))
-    for path, rows in _rows(*read_as).items():
-        for steps, value in values_at(document, path):
-            variables = {"self": value, "object": document}
-            for row, needed in rows:
-                if any(len(values_at(value, keys)) < least for keys, least in needed):
-                    continue
-                read = json.dumps(_part(variables, _read_by(row["rule"])), default=str)
-                if _is_refused(row["rule"], read):
-                    place = (*steps, *_there(value, row.get("path", "")))
-                    since: Mapping[str, str] = row.get("since", {})
-                    by = " ".join([row["by"], *(f"{one} and later" for one in since.values())])
-                    advice = "REFUSED" if {"since", "does"} & {*row} else "CONDITION"
-                    kind = SchemaProblemKind["REQUIRED" if "needs" in row else advice]
-                    found = visible(document, place, at_steps(document, place))
-                    says, does = row["says"].format(found=found), row.get("does", "refuses it")
-                    said, fix, code = f"{says}; {by} {does}", row.get("fix"), row.get("code", "")
-                    yield SchemaProblem(
-                        kind, said, fix, place, found, code=code, since=since or None
-                    )
+    root = _places(str(document.get("apiVersion")), str(document.get("kind")))
+    for place, steps, value in sorted(_reached(root, (), document), key=lambda one: one[0].order):
+        for row, needed in place.rows:
+            if any(value_at(value, below) is None for below in needed):
+                continue
+            read = _part({"self": value, "object": document}, _read_by(row["rule"]))
+            if _is_refused(row["rule"], json.dumps(read, default=str)):
+                where = (*steps, *_there(value, row.get("path", "")))
+                since: Mapping[str, str] = row.get("since", {})
+                by = " ".join([row["by"], *(f"{one} and later" for one in since.values())])
+                advice = "REFUSED" if {"since", "does"} & {*row} else "CONDITION"
+                kind = SchemaProblemKind["REQUIRED" if "needs" in row else advice]
+                found = visible(document, where, at_steps(document, where))
+                says, does = row["says"].format(found=found), row.get("does", "refuses it")
+                said, fix, code = f"{says}; {by} {does}", row.get("fix"), row.get("code", "")
+                yield SchemaProblem(kind, said, fix, where, found, code=code, since=since or None)
 
 
-_Needed = tuple[tuple[tuple[str, ...], int], ...]
+_Row = tuple[Mapping[str, Any], Sequence[str | tuple[str, ...]]]
+
+
+@dataclass(slots=True)
+class _Place:
+    """A place in the objects of a kind: the rows about it, each with the paths of its `has`, and
+    the places below by key and step. `order` is that of the first row."""
+
+    order: int = 0
+    rows: list[_Row] = field(default_factory=list[_Row])
+    below: dict[str, dict[str, "_Place"]] = field(default_factory=dict[str, dict[str, "_Place"]])
 
 
 @cache
-def _rows(version: str, kind: str) -> Mapping[str, Sequence[tuple[Mapping[str, Any], _Needed]]]:
-    """Path -> the rows for a kind there, each with what `_needed` has for it."""
-    found: dict[str, list[tuple[Mapping[str, Any], _Needed]]] = {}
+def _places(version: str, kind: str) -> _Place:
+    """The root of the places of a kind that rows are about."""
+    root, order = _Place(), 0
     for group in (version.rpartition("/")[0], version):
         for row in refusals().get(f"{group}/{kind}", ()):
+            needed = [one if isinstance(one, str) else tuple(one) for one in row.get("has", ())]
             for path in row["at"]:
-                found.setdefault(path, []).append((row, _needed(row["rule"])))
-    return found
+                here = root
+                for step in path.split(".") if path else ():
+                    here = here.below.setdefault(step.rstrip("[]{}"), {}).setdefault(step, _Place())
+                here.order = here.order or (order := order + 1)
+                here.rows.append((row, needed))
+    return root
 
 
-_NEEDED = re.compile(
-    r"!(?P<not>\()?(?:has\()?self\.(?P<at>[\w.]+?)"
-    r"(?:(?:\[0\]|(?P<any>\.exists\(\w+, has\(\w+))\.(?P<item>\w+))?\)"
-    r"(?(not) && [^|]*\)|(?(any) && [^|]*\)))"
-    r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
-    r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
-    r"|size\(self\.(?P<two>\w+)\) < 2"
-)
-"""An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
-
-
-def _needed(rule: str) -> _Needed:
-    """Keys below `self`, and the least number of values there, without any of which no object
-    breaks a rule: it is not evaluated then."""
-    parts, depth = [""], 0
-    for word in re.findall(r"'[^']*'|\|\||[()?]|[^'|()?]+", rule):
-        depth += {"(": 1, ")": -1}.get(word, 0)
-        if word == "?" and not depth:
-            return ()
-        if word == "||" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += word
-    found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
-    of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
-    return tuple(
-        ((f"{one['two']}[]",), 2)
-        if one["two"]
-        else ((*one["map"].split(".")[1:], one["key"]), 1)
-        if one["key"]
-        else (tuple("[].".join(filter(None, path)).split(".")), 1)
-        for one, path in zip(found, of_lists, strict=True)
-    )
+def _reached(place: _Place, steps: Steps, value: Any) -> Iterator[tuple[_Place, Steps, Any]]:
+    """Places with rows that a value has, each with its steps and the value there."""
+    if place.rows:
+        yield place, steps, value
+    for key, paths in place.below.items() if is_mapping(value) else ():
+        for path, below in paths.items() if key in value else ():
+            for more, held in values_at(value, path):
+                yield from _reached(below, (*steps, *more), held)
 
 
 @lru_cache(maxsize=4096)
@@ -118,21 +106,30 @@ def _is_refused(rule: str, variables: str) -> bool:
     context = cel().Context(json.loads(variables), called)
     try:
         return compiled(rule).execute(context) is False
-    except (KeyError, RuntimeError, TypeError, ValueError):
+    except (LookupError, RuntimeError, TypeError, ValueError):
         return False
 
 
-_VARIABLE = re.compile(r"(has\()?(?<![\w.])(self|object)((?:\.\w+|\[0\])*)([()]?)")
+_USED = re.compile(
+    r"(has\()?(?<![\w.])(\w+)((?:\.(?!(?:all|exists|exists_one)\(\w+,)\w+|\[0\])*)"
+    r"(?:\.(?:all|exists|exists_one)\((\w+),|([()]))?"
+)
 
 
 @cache
 def _read_by(rule: str) -> dict[str, Any]:
-    """The variables and keys that an expression reads, each with the keys below it. Nothing is
-    below what is read as a whole; None: whether it is there is read, not the value."""
+    """The variables and keys that an expression reads, each with the keys below; `[]`: an entry.
+    Nothing is below what is read as a whole; None: only whether it is there is read."""
+    # A variable of `all`, `exists` or `exists_one` is an entry of each list that has it.
+    stands_for: dict[str, list[tuple[str, ...]]] = {one: [(one,)] for one in ("self", "object")}
     whole: dict[tuple[str, ...], bool] = {}
-    for asked, name, keys, after in _VARIABLE.findall(rule):
-        path = (name, *re.findall(r"\w+|\[0\]", keys)[: -1 if after == "(" else None])
-        whole[path] = whole.get(path, False) or not (asked and after == ")")
+    for asked, name, keys, entry, after in _USED.findall(rule):
+        below = re.findall(r"\w+|\[0\]", keys)[: -1 if after == "(" else None]
+        for start in tuple(stands_for.get(name, ())):
+            path = (*start, *below, *(["[]"] if entry else []))
+            if entry:
+                stands_for.setdefault(entry, []).append(path)
+            whole[path] = whole.get(path, False) or not (entry or (asked and after == ")"))
     read: dict[str, Any] = {}
     for path in sorted(whole, key=len, reverse=True):
         if not any(whole.get(path[:length]) for length in range(1, len(path))):
@@ -147,11 +144,13 @@ def _part(value: Any, read: Mapping[str, Any] | None) -> Any:
     """What an expression reads of a value."""
     if read is None:
         return True
-    if is_list(value) and "[0]" in read:
-        return [_part(one, read["[0]"]) for one in value[:1]]
-    if not read or not is_mapping(value):
-        return value
-    return {key: _part(value[key], below) for key, below in read.items() if key in value}
+    if is_mapping(value) and read:
+        # A variable that stands for its entries is a key.
+        keys = value if "[]" in read else read
+        return {key: _part(value[key], read.get(key)) for key in keys if key in value}
+    if is_list(value) and len(read) == 1 and (entries := next(iter(read))) in ("[]", "[0]"):
+        return [_part(one, read[entries]) for one in (value if entries == "[]" else value[:1])]
+    return value
 
 
 def _there(value: Any, path: str) -> Iterator[str]:

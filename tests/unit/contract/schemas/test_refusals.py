@@ -177,11 +177,17 @@ def refused_with_whole_objects(document: Any) -> Iterator[str]:
     for row in (row for name in names for row in refusals().get(name, ())):
         for path in row["at"]:
             for _, value in values_at(document, path):
+                needed = (
+                    tuple(one.split(".") if isinstance(one, str) else one)
+                    for one in row.get("has", ())
+                )
+                if not all(values_at(value, keys) for keys in needed):
+                    continue
                 context = cel().Context({"self": value, "object": document}, called)
                 try:
                     if compiled(row["rule"]).execute(context) is False:
                         yield row["says"].partition("{")[0]
-                except (KeyError, RuntimeError, TypeError, ValueError):
+                except (LookupError, RuntimeError, TypeError, ValueError):
                     continue
 
 
