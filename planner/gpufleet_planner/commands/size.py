@@ -60,11 +60,7 @@ def _options(function: _Function) -> _Function:
     function = field_options(LoadTestRequest, part="load_test", also=load)(function)
     function = field_options(ParallelRequest, "sequence", part="parallelism", also=split)(function)
     parts = ("load_test", "parallelism", "network")
-    values = {
-        "weights": WEIGHT_FORMATS,
-        "kv_cache": KV_FORMATS,
-        "precision": TrainingPrecision,
-    }
+    values = {"weights": WEIGHT_FORMATS, "kv_cache": KV_FORMATS, "precision": TrainingPrecision}
     also = {"weights": "--quantization"}
     return field_options(SizeRequest, *parts, also=also, values=values)(function)
 

@@ -237,7 +237,7 @@ def _weight_format(
 def context_rules(
     model: Architecture, request: SizeRequest, workload: SizedWorkload
 ) -> Iterator[Finding]:
-    """Errors of lengths in a request that contradict each other."""
+    """Errors of lengths in a request that contradict each other, a warning of an unused engine."""
     if model.max_context is not None and request.context > model.max_context:
         yield _finding(
             "context-beyond-model",
@@ -245,6 +245,8 @@ def context_rules(
             limit=model.max_context,
             model=model.name,
         )
+    if workload.trains and "engine" in request.model_fields_set:
+        yield _finding("engine-unused", value=request.engine, workload=workload)
     if (request.prompt is None) != (request.output is None) and not workload.trains:
         yield _finding("mean-length-incomplete")
     asked = (request.prompt or 0) + (request.output or 0)

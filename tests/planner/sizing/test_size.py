@@ -132,6 +132,14 @@ def test_a_gpu_with_the_memory_of_its_host_is_neither_fitting_nor_refused(
     assert answer.ledger is not None
 
 
+def test_an_engine_of_a_workload_that_trains_is_a_warning() -> None:
+    with_engine, without = ask(workload="lora", engine="vllm"), ask(workload="lora")
+    (found,) = (one for one in with_engine.findings if one.code == "engine-unused")
+    assert found.message == "vllm serves models, and lora trains one: no figure depends on it"
+    assert with_engine.ledger == without.ledger
+    assert "engine-unused" not in codes(without) + codes(ask(engine="vllm"))
+
+
 def test_every_error_comes_at_once() -> None:
     answer = ask(model="no", gpu="none", weights="x", kvCache="y", workload="z")
     assert set(codes(answer)) == {
