@@ -11,7 +11,7 @@ reports; those of the parts that are too few are one part together. Load tests o
 GPU, a tensor group) are wrong by the same cause, so that each report has one weight, however many points it has. A range is what another
 report keeps in 95 %: Student's t of the logarithms of time per token (measured by computed) and inverse of throughput, without the
 outermost `TAIL` of the weight on each side; of dense models, where that is wider than `WIDE`, that width around the median. It is
-rounded outwards. A third of the points, drawn by a hash, and the sets `slowed` and `final` are not used: `inside` counts those of the third
+rounded outwards. A third of the points, drawn by a hash, and the sets `slowed`, `final` and `after` are not used: `inside` counts those of the third
 that the range holds.
 """
 

@@ -24,7 +24,7 @@ from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingReplica, se
 from tests.planner.sizing.measurements import model
 
 TABLE = Path(__file__).parents[2] / "data" / "load_points.csv"
-NOT_FITTED = ("slowed", "final")
+NOT_FITTED = ("slowed", "final", "after")
 """Sets to which nothing is fitted."""
 
 
@@ -37,9 +37,10 @@ class LoadPoint:
     are the prompts in all.
 
     Sets: `constants` were looked at when constants were chosen, `apart` were compared once before,
-    `further` are in no table of the docs; `fresh`, `2026`, `slowed`, `later`, `last` and `final`
-    were written down before anything was computed of them; `later`, `last` and `final` were
-    compared once with what was fitted without them. Nothing is fitted to `final`, nor to `slowed`:
+    `further` are in no table of the docs; `fresh`, `2026`, `slowed`, `later`, `last`, `final` and
+    `after` were written down before anything was computed of them; `later`, `last`, `final` and
+    `after` were compared once with what was fitted without them. `after` are all cells of three
+    pages whose model's shape is known. Nothing is fitted to `final` and `after`, nor to `slowed`:
     one report of 2026, of Kimi-K2.5, whose server is 1.5 to 6.6 times slower on average than at its
     peak. `fifth` is of 2026 and was collected for the fit.
     `closed` are NVIDIA's for its course on sizing (NIM, Llama-3, June 2024), `nim` its tables of
@@ -71,7 +72,7 @@ class LoadPoint:
 
     @property
     def apart(self) -> bool:
-        """Whether nothing is fitted to it: a third, drawn by a hash, `slowed`, `final`."""
+        """Whether nothing is fitted to it: a third, drawn by a hash, `slowed`, `final`, `after`."""
         text = f"{self.case}, {self.row['source']}"
         return self.row["set"] in NOT_FITTED or sha256(text.encode()).digest()[0] % 3 == 0
 
