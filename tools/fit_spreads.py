@@ -3,16 +3,17 @@ published load tests.
 
     PYTHONPATH=components:policies:planner:. python tools/fit_spreads.py
 
-First the parts of a peak rate that are reached: the one in `PARTS` with which the throughput of the points it changes is nearest, by
-the sum of the logarithms of the factors, each at most 2.
+First the parts of a peak rate that are reached, and the microseconds of a layer: the one in `TRIED` with which the throughput of the
+points it changes is nearest, by the sum of the logarithms of the factors, each at most 2. The rows are searched in turn until none changes,
+from the lowest and from the highest of what is tried: a row that the two searches find different is an error.
 
 Then the ranges. Points are divided by kind of model, then load, engine and bits of the weights, each part as long as it has `ENOUGH`
 reports; those of the parts that are too few are one part together. Load tests of one report (a source, an engine, a model, a format, a
 GPU, a tensor group) are wrong by the same cause, so that each report has one weight, however many points it has. A range is what another
 report keeps in 95 %: Student's t of the logarithms of time per token (measured by computed) and inverse of throughput, without the
 outermost `TAIL` of the weight on each side; of dense models, where that is wider than `WIDE`, that width around the median. It is
-rounded outwards. A third of the points, drawn by a hash, and the sets `slowed`, `final` and `after` are not used: `inside` counts those of the third
-that the range holds.
+rounded outwards. A third of the points, drawn by a hash, and the sets `slowed`, `final` and `after` are not used: `inside` counts those
+of the third that the range holds.
 """
 
 import csv
@@ -31,7 +32,9 @@ from tests.planner.sizing.load_points import NOT_FITTED, POINTS, LoadPoint
 ENOUGH = 12
 """Minimum number of reports of a part with its own range."""
 TAIL = 0.025
-PARTS = [number / 20 for number in range(4, 17)]
+_PARTS = [number / 20 for number in range(4, 17)]
+TRIED = {"prefill": _PARTS, "decode": _PARTS, "layer": [5.0 * number for number in range(21)]}
+"""What is tried for each figure of `reached.csv`."""
 DATA = Path(__file__).parent.parent / "planner/gpufleet_planner/data"
 TABLE, REACHED = DATA / "spreads.csv", DATA / "reached.csv"
 HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "reports", "apart", "figures_apart", "inside")
@@ -116,22 +119,48 @@ def far(factors: list[float]) -> float:
     return sum(min(abs(log(factor)), log(2)) for factor in factors)
 
 
+def search(rows: list[tuple[dict[str, str], list[LoadPoint]]], start: int) -> list[float]:
+    """The part of each row that brings its points nearest. All begin with the first or the last that is tried, and
+    are searched in turn until none changes."""
+    found = [TRIED[row["figure"]][start] for row, _ in rows]
+    before: list[float] = []
+    for (row, _), part in zip(rows, found, strict=True):
+        rates(row, part, [])
+    while found != before:
+        before = list(found)
+        for place, (row, used) in enumerate(rows):
+            found[place] = min(TRIED[row["figure"]], key=lambda part, row=row, used=used: far(rates(row, part, used)))
+            rates(row, found[place], [])
+    return found
+
+
 def reached() -> str:
-    """`reached.csv` with the parts that are fitted here."""
+    """`reached.csv` with the parts that are fitted here. Raises ValueError for one that the search finds from one start
+    and not from another: the points do not determine it."""
     text = REACHED.read_text(encoding="utf-8")
     fitted = [point for point in POINTS if not point.apart]
+    rows: list[tuple[dict[str, str], list[LoadPoint]]] = []
+    lines: list[str] = []
     for row in rows_of("reached"):
         if "tools/fit_spreads.py" not in row["source"]:
             continue
         assert isinstance(row, dict)
-        before = ",".join([*row.values()][:8])
-        smallest, largest = rates(row, PARTS[0], fitted), rates(row, PARTS[-1], fitted)
-        pairs = zip(fitted, smallest, largest, strict=True)
-        used = [point for point, one, other in pairs if one != other]
-        best = min(PARTS, key=lambda part, row=row, used=used: far(rates(row, part, used)))
-        rates(row, best, [])
-        text = text.replace(before, ",".join([*row.values()][:8]))
+        lines.append(cells(row))
+        part, ends = float(row["part"]), TRIED[row["figure"]]
+        pairs = zip(fitted, rates(row, ends[0], fitted), rates(row, ends[-1], fitted), strict=True)
+        rows.append((row, [point for point, one, other in pairs if one != other]))
+        rates(row, part, [])
+    low, high = search(rows, 0), search(rows, -1)
+    for line, (row, _), one, other in zip(lines, rows, low, high, strict=True):
+        if one != other:
+            raise ValueError(f"{line}: {one:g} from one start, {other:g} from another")
+        text = text.replace(line, cells(row))
     return text
+
+
+def cells(row: dict[str, str]) -> str:
+    """What begins the row's line in the file."""
+    return ",".join([*row.values()][:8])
 
 
 def table() -> list[dict[str, object]]:

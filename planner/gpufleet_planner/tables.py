@@ -28,11 +28,11 @@ def table(name: str) -> tuple[Mapping[str, str], ...]:
 
 @cache
 def row_of(name: str, /, **wanted: str | tuple[str, ...]) -> Mapping[str, str]:
-    """The first row whose cells equal the given values, or one of several, or `*`. Raises KeyError
-    without one."""
+    """The first row whose cells equal the given values, or one of several, or `*`; a cell may have
+    several, with spaces. Raises KeyError without one."""
     cells = {k: (REST, v) if isinstance(v, str) else (REST, *v) for k, v in wanted.items()}
     for row in table(name):
-        if all(row[column] in values for column, values in cells.items()):
+        if all({row[c], *row[c].split()}.intersection(values) for c, values in cells.items()):
             return row
     raise KeyError(f"{name}.csv has no row of {wanted}")
 

@@ -23,15 +23,6 @@ from gpufleet_planner.sizing.throughput import Rate, attention_flops
 
 EAGER_DECODE = 3.5
 """Transformers' eager decode is 3 to 4 times slower than an engine."""
-MIXTURE_LAYER_SECONDS = 50e-6
-"""Router, sorting and small kernels of a mixture layer, which the other layers do not start: fitted
-to Mixtral-8x7B at batch 1 on 2 to 8 A100-80 (gpt-fast @ 056f8fb, mixtral-moe/README.md)."""
-LATENT_LAYER_SECONDS = 45e-6
-"""The further projections of latent attention: fitted to DeepSeek-R1 FP8 on 8 H200 at 1 to 64
-sequences (NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870)."""
-FUSED_LAYER_SECONDS = 10e-6
-"""A mixture layer in one kernel (`trtllm_fp4_block_scale_moe`: flashinfer-ai/flashinfer), latent
-attention included: fitted to gpt-oss-120b and DeepSeek-V3.1 in NVFP4 on 8 B200."""
 REQUEST_SECONDS = 3e-3
 """Server and tokenizer before the engine has a prompt: fitted to two thirds of the load tests of
 tests/data/load_points.csv."""
@@ -78,7 +69,7 @@ class DecodeStep:
     """Communication of a step of no tokens: latency alone."""
     moved_seconds_per_token: float
     started_seconds: float
-    """Kernels of mixture layers and latent attention that wait for each other."""
+    """Kernels that wait for each other."""
 
     def read_bytes(self, batch: int, held: float | None = None) -> float:
         """Bytes that each GPU reads for one step of this number of sequences, whose cache is as
@@ -126,8 +117,10 @@ def decode_step(
     rate: Rate,
     mfu: float,
     mbu: float,
+    waits: tuple[float, float, float],
 ) -> DecodeStep:
-    """The step of one replica on such devices, joined by `link`."""
+    """The step of one replica on such devices, joined by `link`. `waits`: microseconds in each
+    layer, and further ones in a mixture and in latent attention."""
     stored = weight_bytes(model, serving.weights, serving.head_apart)
     ranks = max(parallel.tensor, parallel.expert)
     mixtures: list[_Mixtures] = []
@@ -142,7 +135,7 @@ def decode_step(
     layers = sum(mixture.layers for mixture in mixtures)
     # Embeddings are looked up, not read; a tied matrix is read once as the head.
     dense = float(stored.layers) + float(stored.head or stored.embeddings)
-    apart = layers * MIXTURE_LAYER_SECONDS + latent * LATENT_LAYER_SECONDS
+    started = sum(a * b for a, b in zip((model.layers, layers, latent), waits, strict=True))
     tokens = serving.mean_tokens
     fixed, each = forward_cost(model, parallel, link)
     return DecodeStep(
@@ -159,5 +152,5 @@ def decode_step(
         sequence_operations=2 * count_parameters(model).multiplied + attention_flops(model, tokens),
         moved_seconds=fixed,
         moved_seconds_per_token=each,
-        started_seconds=layers * FUSED_LAYER_SECONDS if rate.fused and layers else apart,
+        started_seconds=started / 1e6,
     )

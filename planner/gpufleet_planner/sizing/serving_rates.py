@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PERCENTILE = 0.95
 """Part of the requests whose first token comes within the time that plans use."""
+_APART = ("layer", "mixture-layer", "latent-layer", "server")
 _MOST_BUSY = 0.99
 _BUNCH, _MOST_BUNCHED = 0.6, 150.0
 """Prompts that wait for each part of the time that prefills take, by the square of the prompts that
@@ -106,6 +107,8 @@ class ServingReplica:
     serving: Serving
     profile: ServingEngine | None
     """Engine overhead of a step, and whether prompts share it; None: Transformers."""
+    waited: float
+    """Part of the server's time of a step that the GPU waits for; the rest passes meanwhile."""
     kind: ServedKind
     """Properties that select the spread of published load tests around the model."""
 
@@ -124,11 +127,12 @@ class ServingReplica:
         """One step of a number of sequences, with the server's work outside the model. `held`:
         number of sequences of the mean length with as much cache as these; `reading`, `computing`:
         additions of prompts that share its pass."""
-        server = 0.0
-        if self.profile is not None:
-            each = batch * self.profile.server_sequence_seconds
-            server = self.profile.server_step_seconds + each
-        return self.step.seconds(batch, held, reading, computing) + server
+        seconds = self.step.seconds(batch, held, reading, computing)
+        if self.profile is None:
+            return seconds
+        server = self.profile.server_step_seconds
+        seconds = max(seconds + self.waited * server, server)
+        return seconds + batch * self.profile.server_sequence_seconds
 
     def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
         """Seconds that prefilling `prompts` adds to a step of `batch` sequences; a mixture also
@@ -310,7 +314,8 @@ def serving_replica(
     mfu, basis = reached("prefill", *known)
     mbu, _ = reached("decode", *known)
     joined = inside_node(device.gpu, device.board)
-    step = decode_step(model, serving, parallel, joined, rate, mfu, mbu)
+    layer, mixture, latent, waited = (reached(figure, *known)[0] for figure in _APART)
+    step = decode_step(model, serving, parallel, joined, rate, mfu, mbu, (layer, mixture, latent))
     cache = capacity(model, serving, device.usable_bytes, parallel, worst=False)
     room = min(cache.sequences, serving.max_sequences)
     each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
@@ -346,5 +351,6 @@ def serving_replica(
         cache_tokens=held,
         serving=serving,
         profile=None if plain else profile_of(serving.engine),
+        waited=waited,
         kind=kind_of(model, serving.engine, serving.weights),
     )

@@ -43,8 +43,6 @@ class Rate:
     """Dense operations per second of this device's share."""
     bandwidth: float
     """Bytes per second of this device's share."""
-    fused: bool
-    """Whether engines take a mixture layer in one kernel: in FP4, on compute capability 10."""
 
 
 def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ...]:
@@ -86,7 +84,6 @@ def device_rate(device: Device, weights: WeightFormat) -> Rate | None:
                 unit,
                 peak * float(device.compute_share),
                 rates.memory_bandwidth * float(device.bandwidth_share),
-                unit is Compute.FP4 and (device.gpu.compute_capability or (0,))[0] == 10,
             )
     return None
 
@@ -102,7 +99,9 @@ def reached(
 ) -> tuple[float, Basis]:
     """Share of a peak rate, and how well it is known. `prefill`: of operations, by a saturated
     prefill; `decode`: of the bandwidth, by a decode step, lower where the board has no unit of the
-    format of the weights, so that a wider one multiplies them. `gpus`: that share the layers."""
+    format of the weights, so that a wider one multiplies them. `server`: part of its time in a step
+    that the GPU waits for. `layer`, `mixture-layer`, `latent-layer`: microseconds that the kernels
+    of a step wait. `gpus`: that share the layers."""
     level = device.gpu.compute_capability
     wide = rate.unit in (Compute.BF16, Compute.FP16)
     unit = "16" if wide else rate.unit.value

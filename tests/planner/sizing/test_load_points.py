@@ -33,8 +33,7 @@ def inside(point: LoadPoint) -> bool:
 
 def test_the_table_has_its_sets() -> None:
     sizes = {name: len(of(name)) for name in ("closed", "nim", *NEW)}
-    new = {"2026": 32, "slowed": 8, "later": 38, "last": 9, "fifth": 20, "final": 49}
-    new["after"] = 40
+    new = {"2026": 32, "slowed": 8, "later": 38, "last": 9, "fifth": 20, "final": 49, "after": 40}
     assert sizes == {"closed": 134, "nim": 29, **new}
     assert len(POINTS) == 422
     assert len(APART) == 68
@@ -51,21 +50,25 @@ def test_points_that_nothing_is_fitted_to() -> None:
 
 
 def test_points_of_2026_that_nothing_is_fitted_to() -> None:
-    """Of the 37 that a hash keeps out: within 1.2 in 18, inside the range in 34. Two of the others
+    """Of the 37 that a hash keeps out: within 1.2 in 19, inside the range in 34. Two of the others
     are of a dense model in NVFP4, which SGLang serves four times slower than in BF16."""
     points = tuple(point for point in of("2026", "later", "last", "fifth") if point.apart)
-    assert within(points, "tokens_per_second", 1.2) >= (18, 37)
+    assert within(points, "tokens_per_second", 1.2) >= (19, 37)
     assert sum(map(inside, points)) >= 34
     assert sum(map(inside, of("slowed"))) >= 2
 
 
 def test_load_tests_written_down_before_they_were_computed() -> None:
-    """49 of 2026, computed once with what was fitted without them: 20 within 1.2 (1 of 12 dense,
-    all of one report of Granite 4.2; 19 of 37 mixtures) and 48 inside the range."""
+    """49 of 2026, computed once with what was fitted without them: 20 within 1.2 (1 of 12 dense, 19
+    of 37 mixtures) and 48 inside the range; 29 (10 of the dense ones) since each layer of a dense
+    model has its own time. Then 40: 17 within 1.2 and 34 inside, 38 since the server's own work
+    bounds a step."""
     dense = tuple(point for point in of("final") if not point.mixture)
-    assert within(of("final"), "tokens_per_second", 1.2) >= (20, 49)
-    assert within(dense, "tokens_per_second", 1.2) >= (1, 12)
+    assert within(of("final"), "tokens_per_second", 1.2) >= (29, 49)
+    assert within(dense, "tokens_per_second", 1.2) >= (10, 12)
     assert sum(map(inside, of("final"))) >= 48
+    assert within(of("after"), "tokens_per_second", 1.2) >= (17, 40)
+    assert sum(map(inside, of("after"))) >= 38
 
 
 @pytest.mark.parametrize("name", NAMES)
