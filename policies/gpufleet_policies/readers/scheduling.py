@@ -76,7 +76,7 @@ def toleration_list(value: Any) -> tuple[PodToleration, ...] | None:
         key, operator, effect = (fields.get(name) or "" for name in ("key", "operator", "effect"))
         if not (is_mapping(one) and all(isinstance(p, str) for p in (key, operator, effect))):
             return None
-        value = fields.get("value")
+        value = UNKNOWN if operator in ("Gt", "Lt") else fields.get("value")  # of 1.35, by a gate
         written = value if isinstance(value, str) else "" if value is None else "?"
         found.append(PodToleration(key, operator or "Equal", effect, written))
     return tuple(found)
