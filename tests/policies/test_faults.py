@@ -1,6 +1,7 @@
 """Rows of rules/faults.jsonl, each with an example as a reporter would have it (faults.yaml)."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,37 @@ def test_the_fault_is_said_as_advice_and_its_neighbours_are_right(
         assert _said(_chart(example), (), row) == []
     if "values" in example and any("default" not in test for test in _tests(row)):
         assert _said(_chart({**example, "values": {}}), beside, row) == []
+
+
+def _with(example: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The example with another value of its chart."""
+    changed = deepcopy(example)
+    here = changed.setdefault("values", {})
+    *above, last = path.split(".")[1:]
+    for key in above:
+        here = here.setdefault(key, {})
+    here[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("row", "example"),
+    list(zip(ROWS, EXAMPLES, strict=True)),
+    ids=[f"{one['fault']}-{one['release']}" for one in EXAMPLES],
+)
+def test_another_image_another_node_and_a_part_that_is_off_have_not_the_fault(
+    row: dict[str, Any], example: dict[str, Any]
+):
+    for path, test in row["at"].items():
+        if isinstance(test, dict) and "tags" in test:
+            assert _said(_chart(_with(example, path, "0.0.1-own")), _beside(example), row) == []
+        if test == {"default": True, "is": True}:
+            assert _said(_chart(_with(example, path, False)), _beside(example), row) == []
+    if any("admits" in one.get("spec.taints", "") for one in row["with"]):
+        away = deepcopy(example)
+        for one in away["objects"]:
+            one.setdefault("spec", {})["taints"] = [{"key": "team", "effect": "NoSchedule"}]
+        assert _said(_chart(away), _beside(away), row) == []
 
 
 def _tests(row: Mapping[str, Any]) -> list[Any]:
