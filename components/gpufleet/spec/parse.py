@@ -147,8 +147,7 @@ def _wrong_value(
     context: dict[str, Any] = dict(detail.get("ctx") or {})
     kind, found = detail["type"], shown_value(value)
     if kind in {"enum", "literal_error"}:
-        allowed = re.findall(r"'([^']*)'|(\b\d+\b)", str(context.get("expected", "")))
-        names = [a or b for a, b in allowed]
+        names = [a or b for a, b in re.findall(r"'([^']*)'|(\b\d+\b)", context["expected"])]
         message = f"{found} is not one of {', '.join(names)}"
         fix = meant_word(str(place[-1]), str(value), names)
         return "spec-value-unknown", message, fix, {"found": found, "allowed": names}
@@ -221,8 +220,8 @@ _PLAIN_WORDS = {
 
 
 def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str | None:
-    """The boolean for `yes`, or the number for `10Gi`, `"8"` or 0.25 of 100 percent; None: not
-    known."""
+    """The boolean for `yes`, or the number for `10Gi`, `"8"`, 0.25 of 100 percent or a list of
+    GPUs; None: not known."""
     if kind == "bool_type":
         plain = " without quotes" if isinstance(value, str) else ""
         meant = (one for one, words in _WORDS.items() if str(value).lower() in words)
@@ -239,7 +238,8 @@ def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str |
         return f"write {math.floor(value)} or {math.ceil(value)}"
     found = _NUMBER_AND_UNIT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        return None
+        indices = cast("list[object]", value) if key == "gpus" and isinstance(value, list) else []
+        return f"write the number of GPUs: {len(indices)}" if indices else None
     number, unit = found.groups()
     size = quantity(number + unit.removesuffix("B"))
     inside = next((n for end, n in _UNITS.items() if key.endswith(end)), None)

@@ -109,6 +109,12 @@ def findings(pool: dict[str, object]) -> list[tuple[str, str, str, str | None]]:
             "found '8': a whole number is wanted",
             "write 8 without quotes",
         ),
+        (
+            {"sharing": {"mig": {"layouts": [{"gpus": [0, 1], "devices": {"1g.10gb": 7}}]}}},
+            "sharing.mig.layouts[0].gpus",
+            "found a list of 2: a whole number is wanted; a list of 2 is not one of all",
+            "write the number of GPUs: 2",
+        ),
     ],
 )
 def test_the_error_names_field_value_and_fix(
