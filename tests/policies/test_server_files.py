@@ -177,3 +177,20 @@ def test_the_taint_of_gpus_is_tolerated_without_a_gpu(
     write(tmp_path, {"a.yaml": text})
     codes = {one["code"] for one in audit(tmp_path)["findings"]}
     assert ("non-gpu-pod-on-gpu-pool" in codes) is said
+
+
+@pytest.mark.parametrize(("autopilot", "reported"), [("true", False), ("false", True)])
+def test_autopilot_of_a_terraform_file_gives_requests(
+    autopilot: str, reported: bool, tmp_path: Path
+):
+    """GKE, Resource requests in Autopilot: pods without requests get defaults."""
+    pod = SERVER.replace("{cloud.google.com/gke-accelerator: GPU}", "{}")
+    pod = pod.replace(", cpu: 4, memory: 24Gi", "").replace("RESOURCE", "nvidia.com/gpu")
+    pod = pod.replace("IMAGE", VLLM).replace("ARGS", QWEN).replace("ENV", "")
+    cluster = (
+        'resource "google_container_cluster" "c" {\n  name = "c"\n  location = "us-central1"\n'
+        f"  enable_autopilot = {autopilot}\n}}\n"
+    )
+    write(tmp_path, {"a.yaml": pod, "main.tf": cluster})
+    codes = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("gpu-server-best-effort" in codes) is reported

@@ -34,6 +34,11 @@ def items(value: Any) -> list[Any]:
     return value if is_list(value) else []
 
 
+def known_texts(value: Any) -> dict[str, str]:
+    """The entries of a mapping whose values are text."""
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+
+
 def rewritten(value: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of plain data in which `change` replaces each value, outer values first.
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
-from gpufleet.documents.shapes import mapping
+from gpufleet.documents.shapes import known_texts, mapping
 from gpufleet.spec.base import Platform
 
 Declaration = dict[str, Any]
@@ -36,7 +36,7 @@ class ObservedResource:
     @property
     def labels(self) -> dict[str, str]:
         """Labels of a cluster object."""
-        return texts(self.metadata.get("labels"))
+        return known_texts(self.metadata.get("labels"))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -135,11 +135,6 @@ class PlatformAdoption:
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:  # noqa: ARG002
         """`addons` of the declaration, as far as objects outside charts show them."""
         return {}
-
-
-def texts(value: Any) -> dict[str, str]:
-    """The entries of a mapping whose values are text."""
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 def platform_adoption(platform: PlatformValue) -> PlatformAdoption | None:

@@ -15,7 +15,7 @@ from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import AdvertisedByConfig
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
-from gpufleet.documents.shapes import is_list, is_mapping, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, known_texts, mapping
 from gpufleet.findings import Finding, Level, Severity, error, has_errors, ordered
 from gpufleet.findings.locator import NO_OBJECT
 from gpufleet.rules.rule import Verdict
@@ -23,7 +23,7 @@ from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
 from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_of, judged
-from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.readers.nvidia_configs import parsed
 from gpufleet_policies.readers.raw_objects import ReferencedObject

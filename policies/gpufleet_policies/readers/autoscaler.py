@@ -5,8 +5,9 @@ from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
+from gpufleet.documents.shapes import known_texts
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
 

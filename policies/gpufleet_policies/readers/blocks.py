@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import region_of_zones
 from gpufleet.documents.paths import value_at
-from gpufleet.documents.shapes import is_list, is_mapping, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, known_texts
 from gpufleet_policies.names import meanings, names
 from gpufleet_policies.readers.reading import boolean, fact, text, whole, without
 from gpufleet_policies.resolve.hcl import INSERTED
@@ -112,11 +112,6 @@ def texts(document: Any, path: str) -> Fact[tuple[str, ...]]:
     if not is_list(found) or not all(isinstance(one, str) for one in found):
         return unknown(path)
     return known(tuple(found), place=path)
-
-
-def known_texts(value: Any) -> dict[str, str]:
-    """Those entries of a map that are known texts."""
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 def own_texts(document: Any) -> dict[str, str]:

@@ -6,9 +6,8 @@ from typing import Any
 
 from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet.cluster.fact import Fact, absent, known, unknown
-from gpufleet.documents.shapes import is_list, items, mapping
+from gpufleet.documents.shapes import is_list, items, known_texts, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import known_texts
 from gpufleet_policies.readers.intent import declared_environment
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text

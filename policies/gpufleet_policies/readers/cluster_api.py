@@ -8,9 +8,9 @@ from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
 from gpufleet.documents.paths import text_at
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import items, known_texts, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
+from gpufleet_policies.readers.blocks import all_known, inside, number, texts, word
 from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, gpu_by_name
 from gpufleet_policies.readers.raw_pods import natural

@@ -13,10 +13,10 @@ from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import items, known_texts, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
-from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
+from gpufleet_policies.readers.blocks import inside, own_texts
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.options import read_options
 from gpufleet_policies.readers.raw_pods import natural

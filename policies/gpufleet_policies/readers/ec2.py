@@ -5,12 +5,11 @@ from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
-from gpufleet.documents.shapes import items
+from gpufleet.documents.shapes import items, known_texts
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,
-    known_texts,
     number,
     region_of,
     texts,

@@ -6,14 +6,13 @@ from typing import Any
 from gpufleet.cluster.capacity import LaunchTemplate, Reservation
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
-from gpufleet.documents.shapes import is_list
+from gpufleet.documents.shapes import is_list, known_texts
 from gpufleet.findings.locator import Locator
 from gpufleet.platforms.clouds.taint_effects import READ
 from gpufleet_policies.readers.blocks import (
     all_known,
     flag,
     inside,
-    known_texts,
     number,
     region_of,
     texts,

@@ -10,14 +10,13 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size
-from gpufleet.documents.shapes import is_mapping, items
+from gpufleet.documents.shapes import is_mapping, items, known_texts
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import (
     all_known,
     flag,
     inside,
-    known_texts,
     number,
     texts,
     word,

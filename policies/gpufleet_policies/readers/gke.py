@@ -11,14 +11,13 @@ from gpufleet.cluster.cluster import MetricsSource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, Size
 from gpufleet.documents.paths import text_at
-from gpufleet.documents.shapes import is_list, is_mapping, items
+from gpufleet.documents.shapes import is_list, is_mapping, items, known_texts
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     block,
     flag,
     inside,
-    known_texts,
     number,
     region_of,
     texts,
@@ -26,6 +25,7 @@ from gpufleet_policies.readers.blocks import (
 )
 from gpufleet_policies.readers.eks import is_committed, one_type, taints
 from gpufleet_policies.readers.machines import accelerated, machines
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
 _REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
@@ -248,11 +248,12 @@ def cluster(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
             own = {**surroundings, "cluster": locator.name, **pool}
             found = _pool(own, inside(own, "nodeConfig"), where)
             yield _below(found, f"{key}[{index}]")
-    if inside(document, "removeDefaultNodePool") is not True and not inline:
-        own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
+    if inside(document, "enableAutopilot") is True:
+        yield ReferencedObject(locator=locator, document={"kind": "AutopilotCluster"})
+    elif inside(document, "removeDefaultNodePool") is not True and not inline:
+        own = {"cluster": locator.name, **surroundings, **document, "name": "default-pool"}
         default = replace(locator, name=f"{locator.name}/default-pool")
-        if inside(document, "enableAutopilot") is not True:
-            yield _pool({**own, "name": "default-pool"}, inside(document, "nodeConfig"), default)
+        yield _pool(own, inside(document, "nodeConfig"), default)
     components = inside(document, "monitoringConfig.enableComponents")
     if is_list(components) and "DCGM" in components:
         yield MetricsSource(locator=locator, what="GKE managed DCGM metrics")

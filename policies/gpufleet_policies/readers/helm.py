@@ -17,9 +17,9 @@ from gpufleet.cluster.release_values import (
 )
 from gpufleet.cluster.subject import environment
 from gpufleet.contract.programs.device_plugin import default_config
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, items, known_texts, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, literal, word
+from gpufleet_policies.readers.blocks import inside, literal, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices

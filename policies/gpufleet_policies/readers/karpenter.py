@@ -21,10 +21,10 @@ from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, mixes_gpus
 from gpufleet.documents.paths import text_at
 from gpufleet.documents.quantities import go_duration
-from gpufleet.documents.shapes import is_list, items, mapping
+from gpufleet.documents.shapes import is_list, items, known_texts, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
-from gpufleet_policies.readers.blocks import all_known, inside, known_texts, number, texts, word
+from gpufleet_policies.readers.blocks import all_known, inside, number, texts, word
 from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.raw_pods import natural

@@ -11,10 +11,10 @@ from gpufleet.contract.schemas.newer_fields import newer_fields
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.paths import at_steps
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import is_mapping, items, known_texts, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
+from gpufleet_policies.readers.blocks import inside, own_texts
 from gpufleet_policies.readers.cluster_objects import pod
 from gpufleet_policies.readers.members import APP_WRAPPER, has_members, members_of
 from gpufleet_policies.readers.nvidia_configs import without_unknown

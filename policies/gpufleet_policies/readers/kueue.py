@@ -15,9 +15,9 @@ from gpufleet.cluster.queues import (
     ResourceFlavor,
 )
 from gpufleet.cluster.release_values import joined
-from gpufleet.documents.shapes import items
+from gpufleet.documents.shapes import items, known_texts
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
+from gpufleet_policies.readers.blocks import inside, own_texts, word
 from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.readers.reading import fact, whole_amount
 from gpufleet_policies.wrappers.judged import NotJudged

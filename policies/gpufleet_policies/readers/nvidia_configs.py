@@ -12,10 +12,10 @@ from gpufleet.cluster.nvidia import (
     SharedResource,
     SharingConfig,
 )
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, items, known_texts, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import kind_of_text
-from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, word
 from gpufleet_policies.readers.reading import boolean, fact, whole
 from gpufleet_policies.wrappers.judged import NotJudged
 

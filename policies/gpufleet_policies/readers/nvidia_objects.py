@@ -8,9 +8,9 @@ from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.release_values import joined
-from gpufleet.documents.shapes import is_mapping, mapping
+from gpufleet.documents.shapes import is_mapping, known_texts, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import flag, inside, known_texts, word
+from gpufleet_policies.readers.blocks import flag, inside, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import fact, is_filled_in, text
 

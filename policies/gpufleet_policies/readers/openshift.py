@@ -7,9 +7,9 @@ from gpufleet.cluster.capacity import PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.relation import HEALTH_CHECK
-from gpufleet.documents.shapes import items
+from gpufleet.documents.shapes import items, known_texts
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, number, region_of, word
+from gpufleet_policies.readers.blocks import inside, number, region_of, word
 from gpufleet_policies.readers.cluster_api import bounded_size, pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, accelerated

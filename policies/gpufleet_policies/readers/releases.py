@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.release_values import WrappedRelease
+from gpufleet.documents.shapes import known_texts
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.reading import is_filled_in, place_of, without

@@ -4,7 +4,7 @@ A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, 
 `with`, others that must exist; `without`, others that must not: mappings of paths to the required
 values, perhaps of a field, `{"at": PATH, "default": ...}`, of the reported object, or as `one.PATH`
 of the first of `with`. With `of`, a path through lists, it is asked for each value there, as `it`.
-Texts name `{at}`, `{one}`, `{two}` and values of `say`. An unreadable value matches nothing.
+Texts name `{at}`, `{one}`, `{two}` and values of `say`. An unreadable value or `${A}` matches none.
 """
 
 import re
@@ -66,7 +66,7 @@ class _Side:
                 removed = here is None and path.startswith("values.")  # Helm: not even the default
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
                 return UNKNOWN if hidden or removed else default
-        return here
+        return UNKNOWN if isinstance(here, str) and here.startswith("${") else here
 
 
 @cache
@@ -164,7 +164,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         **_written(priorityClassName=group.priority_class),
         "workload": workload.locator.kind,
         "group": workload.api_group,
-        "containers": [one.name for one in group.containers if not one.init]
+        "containers": [one.name for one in group.containers if not one.init or one.restartable]
         if group.containers_known and all(one.name != "?" for one in group.containers)
         else UNKNOWN,
         "metadata": metadata,

@@ -39,12 +39,15 @@ def _filled(size: str, model: str = "deepseek-r1:1.7.3") -> Thing:
     return cache(source=source, storage={"pvc": {"create": True, "size": size}})
 
 
-def _engine(key: str) -> Thing:
+def _engine(key: str, first: bool = False) -> Thing:
+    """`first`: engine_kwargs is the first key of its entry of the list."""
     thing = serving("min_replicas: 1")
+    model = "model_loading_config: {model_id: a, model_source: a/b}"
+    engine = f"engine_kwargs:\n        tensor_parallel_size: 2\n        {key}: 1024"
+    keys = (engine, model) if first else (model, engine)
     thing.properties["spec"]["serveConfigV2"] = (
         "applications:\n- name: a\n  import_path: ray.serve.llm:build_openai_app\n  args:\n"
-        "    llm_configs:\n    - model_loading_config: {model_id: a, model_source: a/b}\n"
-        f"      engine_kwargs:\n        tensor_parallel_size: 2\n        {key}: 1024\n"
+        f"    llm_configs:\n    - {keys[0]}\n      {keys[1]}\n"
         "      deployment_config:\n        autoscaling_config: {min_replicas: 1, max_replicas: 1}\n"
     )
     return thing
@@ -114,6 +117,13 @@ CASES = (
         "ray-serve-keys-not-read",
         _engine("max_model_len"),
         _engine("max_model_length"),
+        "writes a name below engine_kwargs that vLLM's engine does not have",
+        ADVICE,
+    ),
+    Case(
+        "ray-serve-keys-not-read",
+        _engine("max_model_len", first=True),
+        _engine("max_model_length", first=True),
         "writes a name below engine_kwargs that vLLM's engine does not have",
         ADVICE,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import AWS, load
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import items, known_texts, mapping
 from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -18,7 +18,6 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
-    texts,
 )
 from gpufleet.fleet.observed_nodes import (
     NodeGroups,
@@ -179,7 +178,7 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
         types = [spec["instanceType"]]
     if not any(has_accelerator(name) for name in types):
         return None
-    labels, tags = texts(group.get("labels")), texts(group.get("tags"))
+    labels, tags = known_texts(group.get("labels")), known_texts(group.get("tags"))
     name = tags.get(POOL_LABEL) or labels.get(POOL_LABEL) or _pool_name(one)
     scaling = mapping(group.get("scalingConfig"))
     notes: list[str] = []

@@ -13,10 +13,10 @@ from gpufleet.contract.programs.karpenter_machines import (
     selected,
 )
 from gpufleet.documents.paths import value_at
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import items, known_texts, mapping
 from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool, texts
+from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
 from gpufleet.fleet.observed_nodes import group_taints, pool_name
 from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
@@ -81,7 +81,7 @@ def _pool(
     wanted = {str(mapping(r).get("key")): mapping(r) for r in items(inner.get("requirements"))}
     requirements = read_requirements(inner.get("requirements"))
     metadata = one.metadata
-    labels = texts(mapping(template.get("metadata")).get("labels"))
+    labels = known_texts(mapping(template.get("metadata")).get("labels"))
     name = one.labels.get(POOL_LABEL) or str(metadata.get("name"))
     most, notes = _most_nodes(mapping(spec.get("limits")), types)
     if suffix:
@@ -142,7 +142,7 @@ def _pool(
         sharing=bottlerocket_sharing(node_class.get("userData"), types[0]),
         **_class_options(node_class, kubernetes_version),
     )
-    tags = texts(node_class.get("tags"))
+    tags = known_texts(node_class.get("tags"))
     kept = {"taints": sorted_taints(inner.get("taints"))}
     if inner.get("startupTaints"):
         kept["startupTaints"] = sorted_taints(inner.get("startupTaints"))

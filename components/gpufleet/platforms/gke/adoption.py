@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from gpufleet.catalogue import GCP, load
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import items, known_texts, mapping
 from gpufleet.fleet.adopted_rows import adopted_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -16,7 +16,6 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
-    texts,
 )
 from gpufleet.fleet.observed_nodes import (
     NodeGroups,
@@ -207,7 +206,7 @@ def _pool(
         seen,
         import_id=_import_id(first),
         labels={k: v for k, v in _labels(first).items() if not k.startswith("cloud.google.com/")},
-        tags=texts(config.get("resourceLabels")),
+        tags=known_texts(config.get("resourceLabels")),
         name_prefix=_prefix(str(inputs.get("name") or ""), name, steps[0]),
         notes=tuple(notes),
     )
@@ -324,7 +323,7 @@ def _is_gpu(one: ObservedResource) -> bool:
 
 
 def _labels(one: ObservedResource) -> dict[str, str]:
-    return texts(mapping(one.properties.get("nodeConfig")).get("labels"))
+    return known_texts(mapping(one.properties.get("nodeConfig")).get("labels"))
 
 
 def _name(one: ObservedResource) -> str:
