@@ -54,3 +54,30 @@ def test_what_the_engine_refuses(command: list[str], limits: dict[str, int]) -> 
 @pytest.mark.parametrize(("command", "limits"), TAKEN)
 def test_what_the_engine_takes(command: list[str], limits: dict[str, int]) -> None:
     assert levels(command, limits) == []
+
+
+# `Cannot find the config file for awq` (vllm-project/vllm#4301 and #13612, weight_utils.py), and a
+# method of the configuration that does not match the argument's (vllm-project/vllm#19050).
+FORMATS = [
+    ([QWEN, "--quantization", "awq"], True),
+    ([LLAMA, "-q", "gptq_marlin"], True),
+    ([f"{QWEN}-AWQ", "--quantization=gptq"], True),
+    ([f"{QWEN}-GPTQ-Int4", "--quantization=awq_marlin"], True),
+    ([f"{QWEN}-AWQ", "--quantization=awq_marlin"], False),
+    ([f"{QWEN}-GPTQ-Int8", "--quantization", "gptq"], False),
+    ([QWEN, "--quantization", "fp8"], False),
+    ([QWEN, "--quantization", "bitsandbytes"], False),
+    ([QWEN, "--dtype", "half"], False),
+    (["our/Qwen2.5-7B-Instruct", "--quantization", "awq"], False),
+    (["/models/Qwen2.5-7B-Instruct", "--quantization", "awq"], False),
+    (["openai/gpt-oss-20b", "--quantization", "awq"], False),
+    ([QWEN, "--quantization", "awq", "--revision=4bit"], False),
+]
+
+
+@pytest.mark.parametrize(("words", "is_refused"), FORMATS)
+def test_a_format_that_the_release_has_or_not(words: list[str], is_refused: bool) -> None:
+    command = {f"{CONTAINER}.command": ["vllm", "serve", *words]}
+    pods = deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.11.0", **command})
+    found = Case("server-options-refused", pods, pods, "", alongside=QUIET).findings(pods)
+    assert ("server-options-refused" in {one.code for one in found}) == is_refused

@@ -116,8 +116,8 @@ class Container:
     """Whether a separate volume is mounted at `/dev/shm`."""
     keeps_files: bool = True
     """Whether downloaded files may survive a restart: it has a volume other than `/dev/shm`."""
-    download_bytes: int | None = None
-    """Room for weights that it downloads from Hugging Face; None: not known, or without a limit."""
+    download_room: int | str | None = None
+    """Bytes, or a claim, for weights that it downloads from Hugging Face; None: no known limit."""
     anonymous: bool = False
     """Whether it certainly has no access token of Hugging Face, and no files from elsewhere."""
     probes: frozenset[str] = frozenset()

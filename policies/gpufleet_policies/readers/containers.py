@@ -104,7 +104,7 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
             container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
-            container = replace(container, download_bytes=_room(container, mapping(raw), volumes))
+            container = replace(container, download_room=_room(container, mapping(raw), volumes))
             if group.containers is None and len(list(_listed(group))) == 1:
                 container = replace(container, anonymous=_is_anonymous(mapping(raw), volumes))
             program = _program(container, mapping(raw), group.stated)
@@ -127,9 +127,9 @@ _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 """Variables with the folder of downloads (huggingface_hub, environment variables)."""
 
 
-def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any]) -> int | None:
-    """The `sizeLimit` of the emptyDir that has the folder of downloads, the default one of root
-    included; without a volume the limit of ephemeral storage."""
+def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any]) -> Any:
+    """The `sizeLimit` of the emptyDir, or the claim, that has the folder of downloads, the default
+    one of root included; without a volume the limit of ephemeral storage."""
     variables = dict(_environment(raw))
     folder = next((variables[n] for n in _CACHES if n in variables), "/root/.cache/huggingface")
     mounts = [(str(at(m, "mountPath")).rstrip("/"), m) for m in items(raw.get("volumeMounts"))]
@@ -139,7 +139,8 @@ def _room(container: Container, raw: dict[str, Any], volumes: Mapping[str, Any])
     limit = amount(at(volume, "emptyDir.sizeLimit"))
     if limit is None and not container.keeps_files:
         limit = container.limits.get("ephemeral-storage", NOTHING).found
-    return None if limit is None else int(limit.number)
+    claim = at(volume, "persistentVolumeClaim.claimName")
+    return text(claim) if limit is None else int(limit.number)
 
 
 _LOGIN = re.compile(r"TOKEN|KEY|SECRET|OFFLINE|ENDPOINT|PROXY|MODELSCOPE", re.IGNORECASE)

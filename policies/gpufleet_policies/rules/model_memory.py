@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.cluster import Container, Fact, Provenance, WorkloadIntent
+from gpufleet.cluster import Container, Provenance, WorkloadIntent
 from gpufleet_policies.names import meanings
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def _sized(
     if model.is_known and not is_declared:
         named = _named(model.value, catalogue)
     own = named[1] if named is not None else None
-    name, evidence = _precision(intent.precision, own)
+    # The format written, else the one the model is published in, else 16 bit: engines' default.
+    written = intent.precision
+    name = written.value if written.is_known else own or "bf16"
     weights = _format((names or {}).get(name, name))
     if weights is None:
         return None
@@ -152,15 +154,8 @@ def _sized(
     if architecture is None:
         return None
     size = f"{parameters.value.normalize():f}"
-    worst = min(parameters.provenance, evidence or parameters.provenance)
+    worst = min(one.provenance for one in (parameters, written) if one.is_known)
     return _Sized(f"{size} B parameters in {name}", architecture, weights, worst, is_named=False)
-
-
-def _precision(written: Fact[str], own: str | None) -> tuple[str, Provenance | None]:
-    """The format written, else the one the model is published in, else 16 bit: engines' default."""
-    if written.is_known:
-        return written.value, written.provenance
-    return own or "bf16", None
 
 
 def named_model(intent: WorkloadIntent, catalogue: Catalogue) -> "Architecture | None":
@@ -256,13 +251,15 @@ def gib(amount: int) -> str:
     return f"{amount / GIB:.1f} GiB"
 
 
-def download_room(
+def stored_weights(
     intent: WorkloadIntent, container: Container, catalogue: Catalogue
 ) -> dict[str, Any]:
-    """The model, its weights and the room for their download, in bytes and in words."""
-    room = container.download_bytes
-    need = None if room is None else model_weights(intent, catalogue)
-    if room is None or need is None:
-        return {}
-    sizes = {"room": room, "weights": need.bytes}
-    return {**sizes, "sizes": {n: gib(v) for n, v in sizes.items()}, "model": intent.model.found}
+    """The model, whether it is in 16 bit (`plain`), its weights, and their room or claim."""
+    model, room = named_model(intent, catalogue), container.download_room
+    row = catalogue.model(model.name) if model else None
+    plain = row is not None and row.released_weights is None and intent.model.found in row.hub
+    found = {"plain": plain, "model": intent.model.found}
+    if room is None or (need := model_weights(intent, catalogue)) is None:
+        return found
+    sizes = {"weights": need.bytes} | ({"room": room} if isinstance(room, int) else {})
+    return {**found, **sizes, "claim": room, "sizes": {n: gib(v) for n, v in sizes.items()}}

@@ -78,11 +78,9 @@ def _kept(own: Any) -> Any:
 
 def _text(value: Any) -> str:
     """The value as text, with keys in order: an engine hands them on in any order."""
-
-    def ordered(one: Any) -> Any:
-        return dict(sorted(one.items())) if is_mapping(one) else one
-
-    return value if isinstance(value, str) else str(rewritten(value, ordered))
+    if isinstance(value, str):
+        return value
+    return str(rewritten(value, lambda one: dict(sorted(one.items())) if is_mapping(one) else one))
 
 
 def _meant(here: str, wanted: str) -> bool:

@@ -29,7 +29,7 @@ from gpufleet_policies.readers.raw_objects import RawObject, ReferencedObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.rules.claimed import claim_of, gpus_at_once, gpus_of, with_pods
 from gpufleet_policies.rules.gpu_requests import FRACTIONS
-from gpufleet_policies.rules.model_memory import download_room
+from gpufleet_policies.rules.model_memory import stored_weights
 from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_NAME_LABELS, has_mig, node_facts
 from gpufleet_policies.rules.server_arguments import own_options
@@ -96,18 +96,18 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data |= _written(release=release, namespace=subject.namespace)
         yield "Program", _Side(subject, data)
     elif isinstance(subject, WorkloadFacts):
+        space = subject.locator.namespace or "default"
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
                 data = _pods(context, subject, group)
-                own = (subject.locator.kind, subject.locator.name, data["metadata"]["namespace"])
-                scaled, now = _scaled(context).get(own), data.get("pods")
-                data["lowest"] = now if scaled is None else scaled.minimum.found
-                data["highest"] = now if scaled is None else scaled.maximum.found
+                own = (subject.locator.kind, subject.locator.name, space)
+                now = data.get("pods")
+                data["lowest"], data["highest"] = _scaled(context).get(own, (now, now))
                 yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
-                data = _container(one) | download_room(subject.intent, one, context.catalogue)
-                data |= own_options(context, data)
+                data = _container(one) | stored_weights(subject.intent, one, context.catalogue)
+                data |= own_options(context, data) | {"namespace": space}
                 yield "Container", _Side(subject, data, one.place)
     elif isinstance(subject, NodePool):
         data = _written(minimum=subject.size.standing, disk=subject.disk_gib, gpu=subject.gpu)
@@ -117,8 +117,8 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "mig": mig})
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
-        document = {**subject.document, "metadata": metadata, "complete": True}
-        document["file"] = subject.locator.file
+        more = {"metadata": metadata, "complete": True, "file": subject.locator.file}
+        document = {**subject.document, **more}
         if subject.locator.kind == "Node":
             document |= node_facts(context.catalogue, document)
         yield str(document.get("kind")), _Side(subject, document)
@@ -137,11 +137,12 @@ def _subscribed(context: RuleContext) -> Fact[str]:
 
 @once
 def _scaled(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
-    """What an autoscaler keeps, by kind, name and namespace of what it scales."""
-    return {
-        (it.target_kind.found, it.target_name.found, it.locator.namespace or "default"): it.scaling
-        for it in context.anywhere(Autoscaler)
-    }
+    """Least and most pods of an autoscaler, by kind, name and namespace of what it scales."""
+    found: dict[tuple[Any, ...], Any] = {}
+    for it in context.anywhere(Autoscaler):
+        key = (it.target_kind.found, it.target_name.found, it.locator.namespace or "default")
+        found[key] = (it.scaling.minimum.found, it.scaling.maximum.found)
+    return found
 
 
 def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:

@@ -13,13 +13,13 @@ QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}
 QUEUE = 'metadata.labels."kueue.x-k8s.io/queue-name"'
 
 
-def _volume(mode: str) -> Thing:
-    spec = {"accessModes": [mode], "resources": {"requests": {"storage": "50Gi"}}}
+def _volume(mode: str, size: str = "50Gi") -> Thing:
+    spec = {"accessModes": [mode], "resources": {"requests": {"storage": size}}}
     return of_kind("PersistentVolumeClaim", "v1", "models", spec, namespace="ml")
 
 
-def _mounting(pods: int, name: str = "models") -> dict[str, object]:
-    claim = {"name": "m", "persistentVolumeClaim": {"claimName": name}}
+def _mounting(pods: int, name: str = "models", volume: str = "m") -> dict[str, object]:
+    claim = {"name": volume, "persistentVolumeClaim": {"claimName": name}}
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
@@ -180,6 +180,15 @@ CASES = (
         "may download 2.0 GiB, and the weights of Qwen/Qwen2.5-1.5B-Instruct have 2.9 GiB",
         ADVICE,
         alongside=(),
+    ),
+    Case(
+        "download-room-below-weights",
+        deployment(_downloading("40Gi")),
+        deployment({**_downloading("40Gi"), **_mounting(1, volume="cache")}),
+        "downloads to the volume of PersistentVolumeClaim ml/models, which requests 2Gi, and the "
+        "weights of Qwen/Qwen2.5-1.5B-Instruct have 2.9 GiB",
+        ADVICE,
+        alongside=(_volume("ReadWriteOnce", "2Gi"),),
     ),
     Case(
         "service-selects-nothing",
