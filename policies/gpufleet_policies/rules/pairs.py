@@ -114,7 +114,8 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data |= _written(image=subject.image, kubernetes=subject.kubernetes)
         mig = has_mig(context.catalogue, dict.fromkeys(GPU_NAME_LABELS, data.get("gpu")))
         data |= {"metadata": {"labels": subject.labels}, "complete": subject.labels_known}
-        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "mig": mig})
+        data |= {"maker": subject.maker, "mig": mig, "gpus": subject.is_gpu_pool.found}
+        yield "Pool", _Side(subject, {**data, "name": subject.name})
     elif isinstance(subject, RawObject):
         metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         more = {"metadata": metadata, "complete": True, "file": subject.locator.file}

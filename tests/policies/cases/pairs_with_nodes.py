@@ -26,6 +26,7 @@ from tests.policies.cases.pair_objects import (
     runtime_class,
     service,
 )
+from tests.policies.cases.pools import karpenter
 from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
@@ -38,6 +39,8 @@ _WHOLE = {
     },
 }
 _SOCKETS = {"name": "plugins", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}}
+
+_RADEON = {"spec.template.spec.requirements[0].values": ["g4ad.xlarge", "g4ad.2xlarge"]}
 
 
 def _device_plugin(tolerations: list[dict[str, Any]], **chosen: str) -> Thing:
@@ -229,6 +232,22 @@ CASES = (
         "chooses nodes by a label of Karpenter or EKS, and Node gpu-1 is a node of GKE",
         ADVICE,
         alongside=(node(labels={"cloud.google.com/gke-nodepool": "l4"}),),
+    ),
+    Case(
+        "pods-choose-no-node",
+        job({"spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "gpu"}}),
+        job({"spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "gpus"}}),
+        "chooses a NodePool by a name that none here has; NodePool gpu is here",
+        ADVICE,
+        alongside=(karpenter(),),
+    ),
+    Case(
+        "pods-choose-no-node",
+        job({"spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "gpu"}}),
+        job({"spec.template.spec.nodeSelector": {"karpenter.sh/nodepool": "amd"}}),
+        "requests GPUs of NVIDIA from NodePool amd, and no machine that it allows has one",
+        ADVICE,
+        alongside=(karpenter(), karpenter({"metadata.name": "amd", **_RADEON})),
     ),
     Case(
         "pods-exceed-nodes",
