@@ -149,12 +149,8 @@ def _scaled(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
 def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     hidden: dict[str, Any] = dict.fromkeys(workload.hidden_keys, UNKNOWN)
     notes = {**hidden, **workload.annotations, **group.annotations}
-    metadata = {
-        "name": workload.locator.name,
-        "namespace": workload.locator.namespace or "default",
-        "labels": {**hidden, **workload.labels, **group.labels},
-        "annotations": notes,
-    }
+    own = {"name": workload.locator.name, "namespace": workload.locator.namespace or "default"}
+    metadata = {**own, "labels": {**hidden, **workload.labels, **group.labels}}
     gpus = gpus_of(group)
     ports = [name for one in group.containers for name in one.ports if not name.isdecimal()]
     numbers = [n for one in group.containers for n in one.ports.values() if n.isdecimal()]
@@ -169,7 +165,7 @@ def _pods(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> dic
         "containers": [one.name for one in group.containers if not one.init or one.restartable]
         if group.containers_known and all(one.name != "?" for one in group.containers)
         else UNKNOWN,
-        "metadata": metadata,
+        "metadata": {**metadata, "annotations": notes},
         "podAnnotations": {**hidden, **group.annotations},
         "gpus": gpus_at_once(workload, group) or None,
         "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
