@@ -118,8 +118,20 @@ _HTTPS = of_kind(
 _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
 _POOLS = "inference.networking.k8s.io/v1"
-_CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu")
-_CONFIGS.properties["data"] = {"any": "version: v1"}
+
+
+def _configs(text: str, name: str = "shares") -> Thing:
+    found = of_kind("ConfigMap", "v1", name, namespace="gpu")
+    found.properties["data"] = {"any": text}
+    return found
+
+
+_CONFIGS = _configs("version: v1")
+_SHARES = (
+    "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, "
+    "resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
+)
+_LAYOUTS = "version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}"
 
 _ROUTER = [
     "python3",
@@ -246,6 +258,22 @@ CASES = (
         "the default is t4, and ConfigMap gpu/shares has no such key",
         ADVICE,
         alongside=(_CONFIGS,),
+    ),
+    Case(
+        "operator-config-not-read",
+        _CONFIGS,
+        _configs(f"version: v1\n{_SHARES}"),
+        "shares GPUs, and Release gpu/gpu-operator names no configuration of the device plugin",
+        ADVICE,
+        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
+    ),
+    Case(
+        "operator-config-not-read",
+        _configs(_LAYOUTS, "default-mig-parted-config"),
+        _configs(_LAYOUTS, "layouts"),
+        "has layouts, and Release gpu/gpu-operator names no configuration of MIG Manager",
+        ADVICE,
+        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
     ),
     Case(
         "gpu-image-removed",

@@ -58,6 +58,8 @@ OWN_TAINT = [
 ]
 WHOLE = node_group({"nodeGroupName": "whole"}, "whole")
 
+_NAMED = {"devicePlugin": {"config": {"name": "plugin"}}}
+
 CASES = (
     Case(
         "sharing-replicas-out-of-range",
@@ -89,7 +91,7 @@ CASES = (
         plugin_config("mps", flags="none"),
         plugin_config("mps"),
         "MPS, and the plugin is installed with the MIG strategy mixed",
-        alongside=(operator({"mig": {"strategy": "mixed"}}),),
+        alongside=(operator({"mig": {"strategy": "mixed"}, **_NAMED}),),
     ),
     Case(
         "sharing-not-fail-fast",
@@ -112,7 +114,7 @@ CASES = (
         plugin_config(),
         plugin_config(name="nvidia.com/mig-1g.10gb"),
         "nvidia.com/mig-1g.10gb under the MIG strategy single",
-        alongside=(operator({"mig": {"strategy": "single"}}),),
+        alongside=(operator({"mig": {"strategy": "single"}, **_NAMED}),),
     ),
     Case(
         "device-plugin-resource-not-offered",
