@@ -96,6 +96,20 @@ def choosing(**labels: str) -> Thing:
     return job({"spec.template.spec.nodeSelector": labels})
 
 
+def _configs(text: str, name: str = "shares") -> Thing:
+    found = of_kind("ConfigMap", "v1", name, namespace="gpu")
+    found.properties["data"] = {"any": text}
+    return found
+
+
+_CONFIGS = _configs("version: v1")
+_SHARES = (
+    "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, "
+    "resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
+)
+_LAYOUTS = "version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}"
+
+
 CASES = (
     Case(
         "karpenter-gate-off",
@@ -137,6 +151,30 @@ CASES = (
             ("25.7.0", "25.10.0", "25.07-0.9.7.0-0"),
             ("25.10.0", "26.4.1", "doca3.2.0-25.10-1.2.8.0-2"),
         )
+    ),
+    Case(
+        "device-plugin-default-absent",
+        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}),
+        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "t4"}}}),
+        "the default is t4, and ConfigMap gpu/shares has no such key",
+        ADVICE,
+        alongside=(_CONFIGS,),
+    ),
+    Case(
+        "operator-config-not-read",
+        _CONFIGS,
+        _configs(f"version: v1\n{_SHARES}"),
+        "shares GPUs, and Release gpu/gpu-operator names no configuration of the device plugin",
+        ADVICE,
+        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
+    ),
+    Case(
+        "operator-config-not-read",
+        _configs(_LAYOUTS, "default-mig-parted-config"),
+        _configs(_LAYOUTS, "layouts"),
+        "has layouts, and Release gpu/gpu-operator names no configuration of MIG Manager",
+        ADVICE,
+        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
     ),
     Case(
         "pods-choose-no-node",

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing
-from tests.policies.cases.pair_objects import LOCAL, of_kind, operator
+from tests.policies.cases.pair_objects import LOCAL, of_kind
 from tests.policies.cases.queues import LOCAL as RESEARCH
 from tests.policies.cases.queues import RESOURCE, queue
 from tests.policies.cases.workloads import CONTAINER, deployment
@@ -119,19 +119,6 @@ _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
 _POOLS = "inference.networking.k8s.io/v1"
 
-
-def _configs(text: str, name: str = "shares") -> Thing:
-    found = of_kind("ConfigMap", "v1", name, namespace="gpu")
-    found.properties["data"] = {"any": text}
-    return found
-
-
-_CONFIGS = _configs("version: v1")
-_SHARES = (
-    "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, "
-    "resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
-)
-_LAYOUTS = "version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}"
 
 _ROUTER = [
     "python3",
@@ -250,30 +237,6 @@ CASES = (
         "reads vllm:gpu_cache_usage_perc, and Deployment ml/chat runs vllm/vllm-openai:v0.12.0",
         ADVICE,
         alongside=(FLEET, deployment({f"{CONTAINER}.image": "vllm/vllm-openai:v0.12.0"})),
-    ),
-    Case(
-        "device-plugin-default-absent",
-        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}),
-        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "t4"}}}),
-        "the default is t4, and ConfigMap gpu/shares has no such key",
-        ADVICE,
-        alongside=(_CONFIGS,),
-    ),
-    Case(
-        "operator-config-not-read",
-        _CONFIGS,
-        _configs(f"version: v1\n{_SHARES}"),
-        "shares GPUs, and Release gpu/gpu-operator names no configuration of the device plugin",
-        ADVICE,
-        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
-    ),
-    Case(
-        "operator-config-not-read",
-        _configs(_LAYOUTS, "default-mig-parted-config"),
-        _configs(_LAYOUTS, "layouts"),
-        "has layouts, and Release gpu/gpu-operator names no configuration of MIG Manager",
-        ADVICE,
-        alongside=(operator("v26.3.1", {"driver": {"enabled": False}}),),
     ),
     Case(
         "gpu-image-removed",
