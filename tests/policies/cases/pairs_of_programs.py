@@ -27,6 +27,18 @@ def flavor(name: str, label: str) -> Thing:
     return of_kind("ResourceFlavor", "kueue.x-k8s.io/v1beta2", name, spec)
 
 
+_GROUP = {
+    "coveredResources": ["nvidia.com/gpu"],
+    "flavors": [{"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}],
+}
+_OF_GPU = of_kind(
+    "ClusterQueue",
+    "kueue.x-k8s.io/v1beta2",
+    "all",
+    {"namespaceSelector": {}, "resourceGroups": [_GROUP]},
+)
+
+
 def images(**term: str) -> Thing:
     tags = [{"tags": {"karpenter.sh/discovery": "ml"}}]
     spec = {
@@ -303,6 +315,14 @@ CASES = (
         "chooses the nodes of ResourceFlavor on-demand in the topology racks",
         ADVICE,
         alongside=(flavor("on-demand", "a100"),),
+    ),
+    Case(
+        "flavors-share-nodes",
+        flavor("gpu", "a100"),
+        flavor("gpu", "h100"),
+        "is for nodes with labels that no node here has, as Node gpu-1 has another value",
+        ADVICE,
+        alongside=(node(labels={"pool": "a100"}), _OF_GPU),
     ),
     Case(
         "image-of-any-kubernetes",
