@@ -36,9 +36,10 @@ def _at_home(**env: str) -> Thing:
     return deployment({"metadata.namespace": "ml", **image, **SHARED_MEMORY})
 
 
-def _embeds(tag: str) -> Thing:
+def _embeds(tag: str, gpu: str = "") -> Thing:
     image = f"ghcr.io/huggingface/text-embeddings-inference:{tag}"
-    return job({f"{CONTAINER}.image": image})
+    chosen = {"spec.template.spec.nodeSelector": {"nvidia.com/gpu.product": gpu}} if gpu else {}
+    return job({f"{CONTAINER}.image": image, **chosen})
 
 
 def _capable(major: str, minor: str) -> Thing:
@@ -217,6 +218,23 @@ TOGETHER = (
             ("hopper-1.9", "100-1.9", "10.0", "9", "0"),
             ("100-1.9", "120-1.9", "12.0", "10", "0"),
             ("cuda-1.9", "cuda-1.7", "7.5, 8.x and 9.0", "12", "0"),
+        )
+    ),
+    *(
+        Case(
+            "device-of-no-node",
+            _embeds(good, gpu),
+            _embeds(bad, gpu),
+            f"for compute capability {built} on other GPUs",
+            ADVICE,
+            alongside=(),
+        )
+        for good, bad, gpu, built in (
+            ("turing-1.7", "1.7", "Tesla-T4", "8.0 to 8.9"),
+            ("1.7", "turing-1.7", "NVIDIA-A100-SXM4-80GB", "7.5"),
+            ("86-1.7", "89-1.7", "NVIDIA-A10G", "8.9"),
+            ("hopper-1.7", "86-1.7", "NVIDIA-H100-80GB-HBM3", "8.6 to 8.9"),
+            ("89-1.7", "hopper-1.7", "NVIDIA-L4", "9.0"),
         )
     ),
 )
