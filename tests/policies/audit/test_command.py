@@ -290,6 +290,17 @@ def test_junit_has_a_failure_for_each_mandatory_finding(folder: Path):
     fromstring(run("odd.yaml", "--format", "junit").stdout)
 
 
+def test_nothing_looked_at_is_no_success_for_programs(folder: Path):
+    (folder / "other").mkdir()
+    (folder / "other" / "compose.yaml").write_text("services: {a: {image: b}}")
+    junit = run("other", "--format", "junit")
+    assert junit.exit_code == 2
+    (case,) = fromstring(junit.stdout).iter("testcase")
+    assert [one.tag for one in case] == ["skipped"]
+    sarif = json.loads(run("other", "--format", "sarif").stdout)
+    assert sarif["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
 def test_annotations_of_github_name_file_and_line(folder: Path):
     lines = run("deploy", "--profile", "prod", "--format", "github").stdout.splitlines()
     assert lines[0].startswith(

@@ -74,6 +74,11 @@ class FileResult:
     beside: int = 0
     """Documents of known kinds without GPUs."""
 
+    @property
+    def looked_at(self) -> int:
+        """Number of objects and documents that were validated; 0 is not a success."""
+        return self.objects + self.beside
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -104,8 +109,8 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of objects and documents that were validated; 0 is not a success."""
-        return sum(file.objects + file.beside for file in self.files)
+        """The same number of all inputs."""
+        return sum(file.looked_at for file in self.files)
 
     @property
     def unread(self) -> tuple[FileResult, ...]:

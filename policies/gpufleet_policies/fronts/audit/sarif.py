@@ -37,7 +37,7 @@ def as_sarif(result: Audit, version: str) -> dict[str, Any]:
                 },
                 "invocations": [
                     {
-                        "executionSuccessful": True,
+                        "executionSuccessful": result.looked_at > 0,
                         "toolExecutionNotifications": [
                             {
                                 "level": "warning",
