@@ -11,6 +11,8 @@ from gpufleet.cluster.fact import Fact, Provenance, absent, known, unknown
 
 _GPU_FAMILY = re.compile(r"^(?:[pg][0-9]+[a-z]*\.|a[2-9]x?-|g[2-9]-)")
 """Families of NVIDIA machines on AWS and Google; for types newer than the catalogue."""
+_FORM = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+|(?:[a-z]+[0-9][a-z]*|custom)(?:-.*)?")
+"""How these two name machines: of others, the GPUs are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,9 @@ NO_MACHINES = Machines(absent("machine"), absent("machine"), unknown("machine"))
 def machines(names: tuple[str, ...], place: str = "") -> Machines:
     """The hardware of a pool of any of these machine types."""
     found = [_row(name) for name in names]
-    if not found:
-        return NO_MACHINES
     carrying = [one for one in found if one is not None]
+    if not carrying and not any(map(_FORM.fullmatch, names)):
+        return NO_MACHINES
     if not carrying:
         return Machines(absent(place), absent(place), known(False, place=place))
     if len(carrying) < len(found):

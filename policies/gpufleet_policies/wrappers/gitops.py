@@ -206,6 +206,6 @@ def helm_chart_config(document: Document) -> Iterator[WrappedRelease]:
         "metadata.name",
         tuple(_content(document)),
         name,
-        namespace,
+        "",  # the HelmChart has it
         HeldElsewhere("HelmChart of helm.cattle.io", name, namespace),
     )
